@@ -233,7 +233,7 @@ PAWL_API PAWL_MUST_CHECK pawl_status pawl_job_delete(pawl_store *store, const ch
 
 typedef struct pawl_job_tick_result {
     size_t size;      /* set by PAWL_JOB_TICK_RESULT_INIT, never by hand */
-    int64_t looked;   /* jobs that were examined */
+    int64_t examined; /* jobs that were examined */
     int64_t runs;     /* created, including those that wait for another run */
     int64_t skips;    /* recorded; each may cover many occurrences */
     int64_t started;  /* waited for another run and became messages now */

@@ -38,7 +38,7 @@ typedef struct pawl_observer {
     void *context;
     /* A message has ended for this worker: its result is stored, or is known to be discarded.
      * Called once per claim. */
-    void (*settled)(void *context, const pawl_message_result *what);
+    void (*message)(void *context, const pawl_message_result *what);
     /* pawl_worker_run() only. Called with *err when the store fails, which is then retried until it
      * responds, and with NULL when it responds again. The two calls alternate. */
     void (*store)(void *context, const pawl_error *err);

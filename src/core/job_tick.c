@@ -335,7 +335,7 @@ static void job_tick_count(const pawli_job_done *done, size_t job_count,
         result->next = again;
 }
 
-static pawl_status job_tick_take_turn(pawl_store *store, agenda *a, pawl_job_tick_result *result,
+static pawl_status job_tick_as_leader(pawl_store *store, agenda *a, pawl_job_tick_result *result,
                                       pawl_error *err)
 {
     pawli_job_steps steps = PAWLI_JOB_STEPS_INIT;
@@ -344,7 +344,7 @@ static pawl_status job_tick_take_turn(pawl_store *store, agenda *a, pawl_job_tic
 
     result->now = a->now;
     result->next = a->next;
-    result->looked = (int64_t)a->job_count;
+    result->examined = (int64_t)a->job_count;
     result->more = a->job_count >= JOBS_PER_TICK || a->event_count >= JOBS_PER_TICK;
     if (a->job_count == 0)
         return PAWL_OK;
@@ -364,7 +364,7 @@ static pawl_status job_tick_take_turn(pawl_store *store, agenda *a, pawl_job_tic
         pawli_log(
             &store->log, PAWL_LOG_DEBUG, "job",
             "%lld jobs due: %lld runs created, %lld occurrences skipped, %lld waiting runs started",
-            (long long)result->looked, (long long)done.runs, (long long)done.skips,
+            (long long)result->examined, (long long)done.runs, (long long)done.skips,
             (long long)done.promoted);
     return PAWL_OK;
 }
@@ -379,7 +379,7 @@ pawl_status pawli_job_tick(pawl_store *store, pawli_job_permit permit, void *con
     if (st == PAWL_OK && permit && a.job_count > 0)
         st = permit(context, a.now, ret_permitted, err);
     if (st == PAWL_OK && *ret_permitted)
-        st = job_tick_take_turn(store, &a, result, err);
+        st = job_tick_as_leader(store, &a, result, err);
     pawli_arena_done(&a.memory);
     return st;
 }

@@ -254,7 +254,7 @@ static void memory_choose(const pawli_timer_heap *from, const pawl_timer_query *
     }
 }
 
-/* Turn the heap into the list it stands for, its last being the first to come out of it. */
+/* Converts the heap into a list, from its end: the heap returns the last one first. */
 static pawl_status list_best(pawli_timer_heap *best, const pawl_timer_query *query, pawl_wall now,
                              pawl_messages *list, pawl_timer_mark *ret_next, pawl_error *err)
 {
@@ -367,7 +367,7 @@ static pawl_status take_all(memory *m, size_t limit, pawli_timer **taken, pawl_m
     size_t found = 0;
 
     pthread_mutex_lock(&m->lock);
-    pawli_timer_table_turn(&m->table, now);
+    pawli_timer_table_advance(&m->table, now);
     while (st == PAWL_OK && found < limit && (taken[found] = take_one(&m->table, now))) {
         pawli_timer delivered = *taken[found++];
         delivered.state = PAWL_STATE_DONE;

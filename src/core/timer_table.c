@@ -145,7 +145,7 @@ void pawli_timer_table_add(pawli_timer_table *table, pawli_timer *take_timer)
     pawli_timer_heap_push(&table->waiting, take_timer);
 }
 
-void pawli_timer_table_turn(pawli_timer_table *table, pawl_wall now)
+void pawli_timer_table_advance(pawli_timer_table *table, pawl_wall now)
 {
     pawli_timer *first;
 

@@ -38,7 +38,7 @@ pawli_timer *pawli_timer_table_find(const pawli_timer_table *table, pawl_uuid id
 /* Adds the timer and takes ownership of it. There must be room, and its id must be new. */
 void pawli_timer_table_add(pawli_timer_table *table, pawli_timer *take_timer);
 /* Moves timers that are due at `now` to `due`. */
-void pawli_timer_table_turn(pawli_timer_table *table, pawl_wall now);
+void pawli_timer_table_advance(pawli_timer_table *table, pawl_wall now);
 /* Finishes a timer that is in no heap any more. The oldest finished one may be dropped for it. */
 void pawli_timer_table_finish(pawli_timer_table *table, pawli_timer *timer, pawl_state state,
                               pawl_wall now);

@@ -206,7 +206,7 @@ pawl_status pawli_claim_loop_claim(pawl_worker *worker, size_t *ret_found, pawl_
     *ret_found = 0;
     claim_loop->drained = true;
     for (size_t i = 0; i < plan->count && room > 0 && st == PAWL_OK; i++) {
-        const pawli_planned_claim *planned = &plan->items[(i + plan->turn) % plan->count];
+        const pawli_planned_claim *planned = &plan->items[(i + plan->rotation) % plan->count];
         int limit = planned->limit < worker->options.batch ? planned->limit : worker->options.batch;
         size_t found = 0;
         if ((size_t)limit > room)

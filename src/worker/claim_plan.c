@@ -140,7 +140,7 @@ static void add_others(pawl_worker *worker)
     size_t count = pawli_topic_cache_count(&plan->topic_cache);
 
     for (size_t i = 0; i < count; i++) {
-        const char *name = pawli_topic_cache_at(&plan->topic_cache, (i + plan->turn) % count);
+        const char *name = pawli_topic_cache_at(&plan->topic_cache, (i + plan->rotation) % count);
         if (!pawli_handlers_own(&worker->handlers, name))
             plan->topics[plan->topic_count++] = name;
     }
@@ -211,7 +211,7 @@ pawl_status pawli_claim_plan_make(pawl_worker *worker, bool *ret_names_changed, 
     if (st != PAWL_OK)
         return st;
     plan->count = plan->topic_count = 0;
-    plan->turn++;
+    plan->rotation++;
     /* Handlers may have finished meanwhile: then there is more room than computed, never less. */
     pthread_mutex_lock(&inflight->lock);
     plan->low = claim_plan_next_check(worker);

@@ -28,7 +28,7 @@ typedef struct pawli_claim_plan {
     size_t topic_count;  /* 0 and there are items: all topics */
     size_t capacity;     /* of both arrays */
     bool by_name;        /* the topics were read from the store: read them again soon */
-    unsigned turn;       /* rotates which claim is first */
+    unsigned rotation;   /* rotates which claim is first */
     pawli_topic_cache topic_cache;
 } pawli_claim_plan;
 

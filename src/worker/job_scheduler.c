@@ -63,8 +63,8 @@ static int64_t pause_of(pawl_worker *worker, pawl_wall now, pawl_wall next, bool
 }
 
 /* *ret_pause_us: the pause before the next pass. */
-static pawl_status scheduler_take_turn(pawl_worker *worker, size_t *ret_changed,
-                                       int64_t *ret_pause_us, pawl_error *err)
+static pawl_status scheduler_tick(pawl_worker *worker, size_t *ret_changed, int64_t *ret_pause_us,
+                                  pawl_error *err)
 {
     pawl_job_tick_result tick = PAWL_JOB_TICK_RESULT_INIT;
     bool leads = true;
@@ -77,18 +77,18 @@ static pawl_status scheduler_take_turn(pawl_worker *worker, size_t *ret_changed,
     if (!leads)
         *ret_pause_us = HELD_US;
     else
-        *ret_pause_us = tick.more ? 0 : pause_of(worker, tick.now, tick.next, tick.looked > 0);
+        *ret_pause_us = tick.more ? 0 : pause_of(worker, tick.now, tick.next, tick.examined > 0);
     return PAWL_OK;
 }
 
-static pawl_status scheduler_turn(pawl_worker *worker, size_t *ret_changed, int64_t *ret_pause_us,
+static pawl_status scheduler_step(pawl_worker *worker, size_t *ret_changed, int64_t *ret_pause_us,
                                   pawl_error *err)
 {
     int64_t timeout_ms = worker->options.maintenance_timeout_ms[PAWL_MAINTENANCE_SCHEDULE];
     pawl_error why = PAWL_ERROR_INIT;
 
     pawli_thread_deadline_begin(pawli_mono_after(pawli_mono_now(), timeout_ms * 1000));
-    pawl_status st = scheduler_take_turn(worker, ret_changed, ret_pause_us, &why);
+    pawl_status st = scheduler_tick(worker, ret_changed, ret_pause_us, &why);
     pawli_thread_deadline_end();
     if (st != PAWL_OK)
         *ret_pause_us = FAILED_US;
@@ -114,7 +114,7 @@ pawl_status pawli_job_scheduler_step(pawl_worker *worker, size_t *ret_changed, p
 
     *ret_changed = 0;
     while (st == PAWL_OK && pause_us == 0 && scheduler_is_wanted(worker)) {
-        st = scheduler_turn(worker, &changed, &pause_us, err);
+        st = scheduler_step(worker, &changed, &pause_us, err);
         *ret_changed += changed;
     }
     return st;
@@ -134,7 +134,7 @@ static void *scheduler_schedule(void *context)
         int64_t pause_us = CLOSED_US;
         size_t changed;
         if (!pawli_store_health_is_open(&worker->health))
-            (void)scheduler_turn(worker, &changed, &pause_us, NULL);
+            (void)scheduler_step(worker, &changed, &pause_us, NULL);
         if (pause_us > 0 && !atomic_load(&job_scheduler->leave))
             (void)pawli_wake_wait(wake, seen, pawli_mono_after(pawli_mono_now(), pause_us));
     }

@@ -24,7 +24,7 @@ static void observer_report(pawl_worker *worker, const pawl_task *task, pawl_res
         .took_us = task->took_us,
     };
 
-    observer->settled(observer->context, &what);
+    observer->message(observer->context, &what);
 }
 
 static pawl_result observer_result(const pawl_task *task)
@@ -66,7 +66,7 @@ static pawl_result read_result(pawl_worker *worker, const pawl_task *task)
 
 void pawli_observe_stored(pawl_worker *worker, const pawl_task *list, size_t count, size_t lost)
 {
-    if (!worker->options.observer.settled)
+    if (!worker->options.observer.message)
         return;
     for (const pawl_task *task = list; task; task = task->next_in_line) {
         if (lost == 0)
@@ -80,7 +80,7 @@ void pawli_observe_stored(pawl_worker *worker, const pawl_task *list, size_t cou
 
 void pawli_observe_dropped(pawl_worker *worker, const pawl_task *task)
 {
-    if (!worker->options.observer.settled)
+    if (!worker->options.observer.message)
         return;
     if (pawli_task_acknowledged(task))
         observer_report(worker, task, PAWL_DONE);

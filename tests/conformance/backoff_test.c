@@ -75,7 +75,7 @@ PAWL_TEST(where_all_sends_count_delays_double_from_2_seconds_and_the_sixth_fails
     assert_int_equal(6, pawl_message_retries(queue_get(f, id)));
 }
 
-PAWL_TEST(that_all_sends_count_is_not_told_by_the_sign_of_a_number)
+PAWL_TEST(count_every_send_is_not_encoded_as_a_negative_number)
 {
     fixture *f = fixture_open(NULL);
     pawl_message_spec message = queue_message("t", "x");

@@ -171,7 +171,7 @@ PAWL_TEST(ten_thousand_messages_are_a_batch_and_one_more_is_not)
     test_free(sent);
 }
 
-PAWL_TEST(a_batch_holds_64_mebibytes_and_not_a_byte_more)
+PAWL_TEST(a_batch_is_limited_to_64_mebibytes)
 {
     pawl_store_options patient = PAWL_STORE_OPTIONS_INIT;
     patient.timeout_ms = 2 * MINUTE_MS; /* a sanitizer on a busy machine */

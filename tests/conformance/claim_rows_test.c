@@ -39,11 +39,11 @@ PAWL_TEST(the_last_acknowledgement_removes_the_claim)
     pawl_error err = PAWL_ERROR_INIT;
 
     for (size_t i = 0; i < COUNT_OF(orders); i++) {
-        const pawl_receipt *held = queue_held(take_messages(f, 5));
+        const pawl_receipt *receipt = queue_receipts(take_messages(f, 5));
         for (size_t j = 0; j < 5; j++) {
             assert_int_equal(1, claim_rows(f));
-            assert_ok(pawl_queue_ack(fixture_store(f), queue_owner(1), &held[orders[i][j]], 1, NULL,
-                                     &err),
+            assert_ok(pawl_queue_ack(fixture_store(f), queue_owner(1), &receipt[orders[i][j]], 1,
+                                     NULL, &err),
                       &err);
             queue_check(f);
         }
@@ -55,16 +55,17 @@ PAWL_TEST(an_acknowledgement_with_output_removes_the_claim)
 {
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
-    const pawl_receipt *held = queue_held(take_messages(f, 2));
+    const pawl_receipt *receipt = queue_receipts(take_messages(f, 2));
     const pawl_message *m;
 
     for (size_t i = 0; i < 2; i++) {
         assert_int_equal(1, claim_rows(f));
-        assert_ok(pawl_queue_ack_output(fixture_store(f), queue_owner(1), held[i], "left", 4, &err),
-                  &err);
+        assert_ok(
+            pawl_queue_ack_output(fixture_store(f), queue_owner(1), receipt[i], "left", 4, &err),
+            &err);
     }
     assert_int_equal(0, claim_rows(f));
-    m = queue_get(f, held[1].id);
+    m = queue_get(f, receipt[1].id);
     assert_non_null(pawl_message_processed_by(m)); /* read from the claim before it went */
     queue_check(f);
 }
@@ -73,12 +74,12 @@ PAWL_TEST(acknowledging_with_the_next_claim_leaves_only_the_new_claim)
 {
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
-    const pawl_receipt *held = queue_held(take_messages(f, 2));
+    const pawl_receipt *receipt = queue_receipts(take_messages(f, 2));
     pawl_messages *next = NULL;
     size_t acked = 0;
 
     fixture_send(f, "t", "next");
-    assert_ok(pawl_queue_ack_and_claim(fixture_store(f), queue_owner(1), held, 2, LEASE_MS, 10,
+    assert_ok(pawl_queue_ack_and_claim(fixture_store(f), queue_owner(1), receipt, 2, LEASE_MS, 10,
                                        NULL, &acked, &next, &err),
               &err);
     queue_keep(next);
@@ -86,7 +87,7 @@ PAWL_TEST(acknowledging_with_the_next_claim_leaves_only_the_new_claim)
     assert_int_equal(1, pawl_messages_count(next));
     assert_int_equal(1, claim_rows(f));
     assert_int_equal(1, fixture_count(f, "SELECT count(*) FROM {claim} WHERE fence = %lld",
-                                      (long long)fixture_held(next, 0).fence));
+                                      (long long)fixture_receipt(next, 0).fence));
     queue_check(f);
 }
 
@@ -139,19 +140,19 @@ PAWL_TEST(cancelling_removes_the_claim)
 }
 
 /* Each of a claim's messages ends in another way, the last by its lease. */
-PAWL_TEST(whatever_ends_the_last_message_removes_the_claim)
+PAWL_TEST(every_end_of_the_last_message_removes_the_claim)
 {
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
     pawl_store *store = fixture_store(f);
-    const pawl_receipt *held = queue_held(take_messages(f, 6));
+    const pawl_receipt *receipt = queue_receipts(take_messages(f, 6));
     pawl_owner owner = queue_owner(1);
 
-    assert_ok(pawl_queue_ack(store, owner, &held[0], 1, NULL, &err), &err);
-    assert_ok(pawl_queue_fail(store, owner, &held[1], 1, "no", NULL, &err), &err);
-    assert_ok(pawl_queue_abandon(store, owner, &held[2], 1, "later", DAY_MS, NULL, &err), &err);
-    assert_ok(pawl_queue_release(store, owner, &held[3], 1, NULL, &err), &err);
-    assert_int_equal(1, queue_cancel(f, held[4].id));
+    assert_ok(pawl_queue_ack(store, owner, &receipt[0], 1, NULL, &err), &err);
+    assert_ok(pawl_queue_fail(store, owner, &receipt[1], 1, "no", NULL, &err), &err);
+    assert_ok(pawl_queue_abandon(store, owner, &receipt[2], 1, "later", DAY_MS, NULL, &err), &err);
+    assert_ok(pawl_queue_release(store, owner, &receipt[3], 1, NULL, &err), &err);
+    assert_int_equal(1, queue_cancel(f, receipt[4].id));
     assert_int_equal(1, claim_rows(f));
     queue_check(f);
     fixture_advance(f, LEASE_MS);

@@ -56,7 +56,7 @@ PAWL_TEST(a_claim_is_committed_before_it_answers)
     fixture_reopen(f);
     m = queue_get(f, id);
     assert_int_equal(PAWL_STATE_RUNNING, pawl_message_state(m));
-    assert_int_equal(fixture_held(list, 0).fence, pawl_message_fence(m));
+    assert_int_equal(fixture_receipt(list, 0).fence, pawl_message_fence(m));
     assert_true(pawl_owner_equal(queue_owner(1), pawl_message_owner(m)));
 }
 
@@ -86,7 +86,7 @@ PAWL_TEST(a_claim_never_takes_more_than_its_limit)
     queue_check(f);
 }
 
-PAWL_TEST(what_one_worker_holds_no_other_gets)
+PAWL_TEST(a_message_leased_by_one_worker_is_not_claimed_by_another)
 {
     fixture *f = fixture_open(NULL);
 
@@ -97,7 +97,7 @@ PAWL_TEST(what_one_worker_holds_no_other_gets)
     assert_string_equal("", queue_payloads(fixture_claim(f, queue_owner(1), MINUTE_MS, 5)));
 }
 
-PAWL_TEST(only_what_is_ready_and_due_is_claimed)
+PAWL_TEST(only_messages_ready_and_due_are_claimed)
 {
     static const pawl_state never[] = {PAWL_STATE_RUNNING, PAWL_STATE_DONE, PAWL_STATE_FAILED,
                                        PAWL_STATE_EXPIRED, PAWL_STATE_CANCELLED};
@@ -177,11 +177,11 @@ PAWL_TEST(ten_thousand_messages_are_claimed_at_once)
     assert_int_equal(PAWL_BATCH_MAX, fixture_count(f, "SELECT count(*) FROM {outcome}"));
 }
 
-PAWL_TEST(an_owner_can_ask_what_it_holds)
+PAWL_TEST(an_owner_can_list_its_leased_messages)
 {
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_messages *first, *held = NULL;
+    pawl_messages *first, *owned = NULL;
 
     fixture_send(f, "t", "1");
     fixture_send(f, "t", "2");
@@ -190,20 +190,20 @@ PAWL_TEST(an_owner_can_ask_what_it_holds)
     fixture_claim(f, queue_owner(1), MINUTE_MS, 1);
     fixture_claim(f, queue_owner(2), MINUTE_MS, 1);
     fixture_reopen(f);
-    assert_ok(pawl_queue_owned(fixture_store(f), queue_owner(1), &held, &err), &err);
-    queue_keep(held);
-    assert_string_equal("1 2", queue_payloads(held));
-    assert_int_equal(fixture_held(first, 0).fence, fixture_held(held, 0).fence);
+    assert_ok(pawl_queue_owned(fixture_store(f), queue_owner(1), &owned, &err), &err);
+    queue_keep(owned);
+    assert_string_equal("1 2", queue_payloads(owned));
+    assert_int_equal(fixture_receipt(first, 0).fence, fixture_receipt(owned, 0).fence);
     assert_time(FIXTURE_START.us + 60 * 1000000,
-                pawl_message_lease_until(pawl_messages_at(held, 0)));
-    assert_int_equal(2, queue_ack(f, queue_owner(1), held));
+                pawl_message_lease_until(pawl_messages_at(owned, 0)));
+    assert_int_equal(2, queue_ack(f, queue_owner(1), owned));
 }
 
-PAWL_TEST(what_was_answered_or_reaped_is_no_longer_held)
+PAWL_TEST(acknowledged_or_reaped_messages_are_no_longer_leased)
 {
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_messages *held = NULL;
+    pawl_messages *owned = NULL;
 
     for (int i = 0; i < 4; i++)
         fixture_send(f, "t", "x");
@@ -214,8 +214,8 @@ PAWL_TEST(what_was_answered_or_reaped_is_no_longer_held)
     fixture_claim(f, queue_owner(1), SECOND_MS, 1);
     fixture_advance(f, 2 * SECOND_MS);
     assert_int_equal(1, queue_reap(f));
-    assert_ok(pawl_queue_owned(fixture_store(f), queue_owner(1), &held, &err), &err);
-    assert_int_equal(0, pawl_messages_count(queue_keep(held)));
+    assert_ok(pawl_queue_owned(fixture_store(f), queue_owner(1), &owned, &err), &err);
+    assert_int_equal(0, pawl_messages_count(queue_keep(owned)));
 }
 
 PAWL_TEST(a_topic_filter_takes_only_those_topics)

@@ -55,7 +55,7 @@ PAWL_TEST(a_claimant_answers_by_id)
     queue_check(f);
 }
 
-PAWL_TEST(a_claimant_passes_over_what_it_never_had_and_duplicates)
+PAWL_TEST(a_claimant_skips_unknown_and_duplicate_ids)
 {
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
@@ -167,10 +167,10 @@ PAWL_TEST(a_claimant_checks_its_arguments)
     pawl_claimant *claimant = NULL;
     pawl_messages *list = NULL;
     pawl_work_id id = {1};
-    pawl_owner nobody = {{0}};
+    pawl_owner no_owner = {{0}};
 
     assert_status(PAWL_E_INVALID,
-                  pawl_claimant_new(fixture_store(f), nobody, NULL, &claimant, &err), &err);
+                  pawl_claimant_new(fixture_store(f), no_owner, NULL, &claimant, &err), &err);
     assert_says(&err, "owner");
     assert_status(PAWL_E_INVALID, pawl_claimant_new(NULL, queue_owner(1), NULL, &claimant, &err),
                   &err);

@@ -50,7 +50,7 @@ static void send_at(fixture *f, const char *payload, int64_t ms)
     queue_send(f, &message);
 }
 
-PAWL_TEST(what_was_sent_at_once_while_the_clock_was_ahead_comes_at_once)
+PAWL_TEST(immediate_messages_sent_while_the_clock_was_ahead_are_ready_at_once)
 {
     fixture *f = fixture_open(NULL);
 
@@ -99,7 +99,7 @@ PAWL_TEST_ON(postgres, a_time_that_was_named_while_the_clock_was_ahead_stays)
     assert_string_equal("late", ack_all(f));
 }
 
-PAWL_TEST(retries_and_releases_of_a_clock_that_was_ahead_come_back)
+PAWL_TEST(retries_and_releases_of_a_clock_that_was_ahead_become_ready)
 {
     fixture *f = fixture_open(NULL);
     pawl_owner owner = queue_owner(1);
@@ -140,7 +140,7 @@ PAWL_TEST(claims_of_workers_that_died_while_the_clock_was_ahead_end)
     queue_check(f);
 }
 
-PAWL_TEST(a_delivery_whose_receiver_died_while_the_clock_was_ahead_is_taken_over)
+PAWL_TEST(a_delivery_whose_receiver_died_while_the_clock_was_ahead_is_recovered)
 {
     fixture *f = fixture_open(NULL);
 

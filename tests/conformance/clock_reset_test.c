@@ -34,7 +34,7 @@ static pawl_work_id send_in(fixture *f, const char *payload, int64_t delay_ms)
     return queue_send(f, &message).work_id;
 }
 
-PAWL_TEST(a_clock_that_is_right_is_left_alone)
+PAWL_TEST(a_correct_clock_is_not_changed)
 {
     fixture *f = fixture_open(NULL);
 
@@ -45,7 +45,7 @@ PAWL_TEST(a_clock_that_is_right_is_left_alone)
     assert_time(FIXTURE_START.us + MINUTE_MS * 1000, store_now(f));
 }
 
-PAWL_TEST(what_was_sent_while_the_clock_was_ahead_comes_in_time)
+PAWL_TEST(delayed_messages_sent_while_the_clock_was_ahead_become_due_in_time)
 {
     fixture *f = fixture_open(NULL);
     pawl_work_id before, after;
@@ -91,7 +91,7 @@ PAWL_TEST(other_processes_follow_the_clock_that_was_set_back)
     assert_time(FIXTURE_START.us + MINUTE_MS * 1000, now);
 }
 
-PAWL_TEST(what_is_held_stops_it_unless_it_is_forced)
+PAWL_TEST(leased_messages_prevent_it_unless_forced)
 {
     fixture *f = fixture_open(NULL);
     pawl_clock_reset done = PAWL_CLOCK_RESET_INIT;
@@ -117,7 +117,7 @@ PAWL_TEST(what_is_held_stops_it_unless_it_is_forced)
     queue_check(f);
 }
 
-PAWL_TEST(what_ended_while_the_clock_was_ahead_is_kept_as_long_as_it_should)
+PAWL_TEST(records_that_ended_while_the_clock_was_ahead_are_kept_for_the_retention)
 {
     fixture *f = fixture_open(NULL);
 

@@ -14,7 +14,7 @@ static pawl_wall store_now(fixture *f)
     return now;
 }
 
-PAWL_TEST(the_store_tells_the_clock_of_the_database)
+PAWL_TEST(the_store_reads_the_clock_of_the_database)
 {
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
@@ -206,7 +206,7 @@ PAWL_TEST(a_clock_that_steps_back_loses_nothing)
     queue_check(f);
 }
 
-PAWL_TEST(what_is_sent_after_a_step_back_is_claimed)
+PAWL_TEST(messages_sent_after_a_step_back_are_claimed)
 {
     fixture *f = fixture_open(NULL);
 

@@ -38,7 +38,7 @@ static void tx_send(pawl_tx *tx, const char *topic, const char *payload)
     assert_ok(pawl_tx_enqueue(tx, &message, NULL, &err), &err);
 }
 
-PAWL_TEST_ON(postgres, what_commits_late_is_found)
+PAWL_TEST_ON(postgres, messages_that_commit_late_are_found)
 {
     fixture *f = fixture_open(NULL);
 
@@ -103,7 +103,7 @@ PAWL_TEST_ON(postgres, a_late_rollback_leaves_nothing_and_hides_nothing)
     move_on(f, "t");
 }
 
-PAWL_TEST_ON(postgres, what_a_rolled_back_claim_had_locked_is_found)
+PAWL_TEST_ON(postgres, messages_locked_by_a_rolled_back_claim_are_found)
 {
     fixture *f = fixture_open(NULL);
 
@@ -116,7 +116,7 @@ PAWL_TEST_ON(postgres, what_a_rolled_back_claim_had_locked_is_found)
     assert_string_equal("locked", claim_all(f));
 }
 
-PAWL_TEST(what_becomes_ready_again_is_found)
+PAWL_TEST(messages_that_become_ready_again_are_found)
 {
     fixture *f = fixture_open(NULL);
     pawl_messages *released, *abandoned;
@@ -158,7 +158,7 @@ PAWL_TEST(a_due_time_in_the_past_is_found)
     assert_string_equal("old", claim_all(f));
 }
 
-PAWL_TEST(what_is_not_due_yet_is_found_when_it_is)
+PAWL_TEST(scheduled_messages_are_found_when_due)
 {
     fixture *f = fixture_open(NULL);
 
@@ -206,7 +206,7 @@ static bool settled_after(pawl_store *store, int64_t time_us)
 }
 
 /* A step back that no claim sees: the clock is ahead again when the next one comes. */
-PAWL_TEST_ON(postgres, what_an_unseen_step_of_the_clock_hides_is_found_by_the_sweep)
+PAWL_TEST_ON(postgres, messages_hidden_by_a_clock_step_are_found_by_the_sweep)
 {
     fixture *f = fixture_open(NULL);
     pawl_wall before = {0};
@@ -232,7 +232,7 @@ PAWL_TEST_ON(postgres, what_an_unseen_step_of_the_clock_hides_is_found_by_the_sw
  * What a server that lost the last commits has: a row that was claimed is ready as it was. A pooler
  * hides that the server's connection is a new one; there the sweep finds the row.
  */
-PAWL_TEST_ON(postgres_direct, what_a_server_forgot_is_found_on_a_new_connection)
+PAWL_TEST_ON(postgres_direct, statements_lost_by_a_server_are_prepared_again_on_a_new_connection)
 {
     fixture *f = fixture_open(NULL);
     const char *schema = fixture_store_options(f)->schema;

@@ -50,7 +50,7 @@ static void overtake_slow_claim(fixture *f)
     pthread_t thread;
 
     fixture_send(f, "t", "first");
-    slow.done = queue_held(fixture_claim(f, queue_owner(1), DAY_MS, 1));
+    slow.done = queue_receipts(fixture_claim(f, queue_owner(1), DAY_MS, 1));
     move_on(f);
     fixture_tx_exec(f, 1, "BEGIN; SELECT id FROM {queue} WHERE owner = '%s' FOR UPDATE",
                     "ee000000-0000-0000-0000-000000000001");

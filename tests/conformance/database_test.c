@@ -88,7 +88,7 @@ PAWL_TEST(names_of_schemas_and_prefixes_are_plain)
     }
 }
 
-PAWL_TEST(store_options_may_be_shorter_and_may_not_ask_for_what_is_unknown)
+PAWL_TEST(store_options_may_be_shorter_and_unknown_options_are_refused)
 {
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;

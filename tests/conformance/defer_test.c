@@ -18,7 +18,7 @@ static pawl_receipt claim_one(fixture *f, const char *destination)
     pawl_messages *list = queue_claim_for(f, queue_owner(1), MINUTE_MS, 1, destination);
 
     assert_int_equal(1, pawl_messages_count(list));
-    return fixture_held(list, 0);
+    return fixture_receipt(list, 0);
 }
 
 static size_t defer(fixture *f, pawl_receipt item, const char *error, int64_t delay_ms)
@@ -53,7 +53,7 @@ PAWL_TEST(a_deferred_message_keeps_its_attempts_and_has_an_error_and_a_time)
     fixture_advance(f, 90000);
     pawl_messages *list = queue_claim_for(f, queue_owner(1), MINUTE_MS, 1, "a");
     assert_int_equal(1, pawl_message_deferrals(pawl_messages_at(list, 0)));
-    assert_int_equal(1, defer(f, fixture_held(list, 0), NULL, 0));
+    assert_int_equal(1, defer(f, fixture_receipt(list, 0), NULL, 0));
     assert_string_equal("no connection", pawl_message_last_error(queue_get(f, id)));
     assert_int_equal(2, pawl_message_deferrals(queue_get(f, id)));
     assert_int_equal(1, pawl_messages_count(queue_claim_for(f, queue_owner(1), MINUTE_MS, 1, "a")));
@@ -86,7 +86,7 @@ PAWL_TEST(deferrals_and_retries_double_the_delay_together)
     assert_int_equal(1000, pawl_message_backoff(queue_get(f, id)).base_ms);
 }
 
-PAWL_TEST(only_what_is_still_held_is_deferred)
+PAWL_TEST(only_messages_still_leased_are_deferred)
 {
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
@@ -146,7 +146,7 @@ static int64_t woken(fixture *f)
     return token;
 }
 
-PAWL_TEST(wake_makes_due_what_waits_for_a_destination_and_says_so)
+PAWL_TEST(wake_makes_the_waiting_messages_of_a_destination_due_and_counts_them)
 {
     fixture *f = fixture_open(NULL);
     pawl_message_spec later = queue_message("t", "x");

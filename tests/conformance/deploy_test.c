@@ -96,7 +96,7 @@ PAWL_TEST(other_functions_of_the_same_release_are_replaced_too)
     assert_false(is_spoilt(f));
 }
 
-PAWL_TEST(functions_and_views_of_a_newer_release_are_left_alone)
+PAWL_TEST(functions_and_views_of_a_newer_release_are_kept)
 {
     fixture *f = deployed();
 
@@ -109,7 +109,7 @@ PAWL_TEST(functions_and_views_of_a_newer_release_are_left_alone)
                                          " WHERE code_digest = 'newer'"));
 }
 
-PAWL_TEST(functions_and_views_of_a_newer_schema_are_left_alone)
+PAWL_TEST(functions_and_views_of_a_newer_schema_are_kept)
 {
     fixture *f = deployed();
 
@@ -198,7 +198,7 @@ PAWL_TEST_ON(postgres, views_that_have_not_changed_are_not_locked)
 }
 
 /* The rest of the deployment is taken back as well. */
-PAWL_TEST_ON(postgres, what_depends_on_a_row_type_is_not_dropped_with_it)
+PAWL_TEST_ON(postgres, objects_that_depend_on_a_row_type_are_not_dropped_with_it)
 {
     fixture *f = deployed();
     pawl_error err = PAWL_ERROR_INIT;
@@ -223,7 +223,7 @@ PAWL_TEST_ON(postgres, what_depends_on_a_row_type_is_not_dropped_with_it)
     " ARRAY(SELECT a::text FROM unnest(c.relacl) AS a ORDER BY 1))"                                \
     " FROM pg_class c WHERE c.relkind = 'v' AND c.relnamespace = '%s'::regnamespace"
 
-PAWL_TEST_ON(postgres, what_is_replaced_has_the_settings_and_privileges_that_it_had)
+PAWL_TEST_ON(postgres, replaced_functions_keep_their_settings_and_privileges)
 {
     fixture *f = deployed();
     const char *schema = fixture_store_options(f)->schema;
@@ -252,7 +252,7 @@ static void close_worker_store(void *argument)
     worker_store = NULL;
 }
 
-PAWL_TEST_ON(postgres, a_user_who_may_not_replace_functions_works_with_those_that_are_there)
+PAWL_TEST_ON(postgres, a_user_without_the_right_to_replace_functions_uses_the_existing_ones)
 {
     fixture *f = deployed();
     pawl_error err = PAWL_ERROR_INIT;

@@ -90,7 +90,7 @@ PAWL_TEST(destinations_are_taken_in_their_order_each_up_to_its_limit)
     queue_check(f);
 }
 
-PAWL_TEST(topics_of_a_destination_take_turns)
+PAWL_TEST(topics_of_a_destination_are_claimed_in_rotation)
 {
     const char *name = "there";
     fixture *f = fixture_open(NULL);
@@ -104,7 +104,7 @@ PAWL_TEST(topics_of_a_destination_take_turns)
     assert_true(came);
 }
 
-PAWL_TEST(a_batch_of_many_lanes_puts_each_message_into_its_own)
+PAWL_TEST(a_batch_of_many_lanes_stores_each_message_in_its_own)
 {
     pawl_message_spec messages[12];
     fixture *f = fixture_open(NULL);
@@ -127,7 +127,7 @@ PAWL_TEST(a_batch_of_many_lanes_puts_each_message_into_its_own)
     assert_int_equal(4, pawl_messages_count(fixture_claim(f, queue_owner(1), MINUTE_MS, 9)));
 }
 
-PAWL_TEST(what_becomes_ready_again_is_still_for_its_destination)
+PAWL_TEST(a_message_that_becomes_ready_again_keeps_its_destination)
 {
     fixture *f = fixture_open(NULL);
     pawl_work_id id = send_to(f, "there", "t", "x", 0);

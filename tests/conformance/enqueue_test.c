@@ -82,7 +82,7 @@ PAWL_TEST(a_message_is_sent_in_one_line)
     queue_check(f);
 }
 
-PAWL_TEST(sending_in_one_line_refuses_what_enqueueing_refuses)
+PAWL_TEST(pawl_send_refuses_the_same_arguments_as_enqueue)
 {
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
@@ -249,7 +249,7 @@ PAWL_TEST(a_delay_counts_from_the_clock_of_the_database)
     assert_int_equal(1, pawl_messages_count(fixture_claim(f, queue_owner(1), MINUTE_MS, 1)));
 }
 
-PAWL_TEST(a_message_with_a_destination_lives_a_day_and_has_six_attempts)
+PAWL_TEST(a_message_with_a_destination_expires_after_a_day_and_has_six_attempts)
 {
     fixture *f = fixture_open(NULL);
     pawl_message_spec message = queue_message("t", "x");

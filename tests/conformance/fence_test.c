@@ -6,7 +6,7 @@ static int64_t claim_fence(fixture *f, pawl_owner owner)
     pawl_messages *list = fixture_claim(f, owner, MINUTE_MS, 1);
 
     assert_int_equal(1, pawl_messages_count(list));
-    return fixture_held(list, 0).fence;
+    return fixture_receipt(list, 0).fence;
 }
 
 PAWL_TEST(one_claim_has_one_fence_and_the_next_a_greater_one)
@@ -18,10 +18,10 @@ PAWL_TEST(one_claim_has_one_fence_and_the_next_a_greater_one)
         fixture_send(f, i % 2 ? "a" : "b", "x");
     first = fixture_claim(f, queue_owner(1), MINUTE_MS, 2);
     second = fixture_claim(f, queue_owner(2), MINUTE_MS, 2);
-    assert_true(fixture_held(first, 0).fence > 0);
-    assert_int_equal(fixture_held(first, 0).fence, fixture_held(first, 1).fence);
-    assert_int_equal(fixture_held(second, 0).fence, fixture_held(second, 1).fence);
-    assert_true(fixture_held(second, 0).fence > fixture_held(first, 0).fence);
+    assert_true(fixture_receipt(first, 0).fence > 0);
+    assert_int_equal(fixture_receipt(first, 0).fence, fixture_receipt(first, 1).fence);
+    assert_int_equal(fixture_receipt(second, 0).fence, fixture_receipt(second, 1).fence);
+    assert_true(fixture_receipt(second, 0).fence > fixture_receipt(first, 0).fence);
 }
 
 PAWL_TEST(a_fence_never_goes_back_whatever_is_deleted)
@@ -33,8 +33,8 @@ PAWL_TEST(a_fence_never_goes_back_whatever_is_deleted)
         pawl_work_id id = fixture_send(f, "t", "x");
         pawl_messages *list = fixture_claim(f, queue_owner(1), SECOND_MS, 1);
 
-        assert_true(fixture_held(list, 0).fence > last);
-        last = fixture_held(list, 0).fence;
+        assert_true(fixture_receipt(list, 0).fence > last);
+        last = fixture_receipt(list, 0).fence;
         assert_int_equal(1, queue_ack(f, queue_owner(1), list));
         fixture_advance(f, 10 * SECOND_MS);
         queue_reap(f); /* removes the claim row */
@@ -48,7 +48,7 @@ PAWL_TEST(a_fence_never_goes_back_whatever_is_deleted)
     }
 }
 
-PAWL_TEST(a_late_handler_of_the_same_worker_cannot_answer_a_later_claim)
+PAWL_TEST(a_late_handler_of_the_same_worker_cannot_acknowledge_a_later_claim)
 {
     fixture *f = fixture_open(NULL);
     pawl_owner worker = queue_owner(1);
@@ -71,7 +71,7 @@ PAWL_TEST(a_late_handler_of_the_same_worker_cannot_answer_a_later_claim)
     queue_check(f);
 }
 
-PAWL_TEST(a_reaped_message_cannot_be_answered_while_nobody_holds_it)
+PAWL_TEST(a_reaped_message_cannot_be_acknowledged_before_it_is_claimed_again)
 {
     fixture *f = fixture_open(NULL);
     pawl_work_id id = fixture_send(f, "t", "x");
@@ -112,16 +112,16 @@ PAWL_TEST(fences_zero_negative_and_of_another_item_match_nothing)
     assert_int_equal(PAWL_STATE_READY, fixture_state(f, other));
 }
 
-PAWL_TEST(a_ready_message_cannot_be_answered_with_the_placeholders_of_nobody)
+PAWL_TEST(a_ready_message_cannot_be_acknowledged_with_a_zero_owner_and_fence)
 {
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
     pawl_receipt item = {fixture_send(f, "t", "x"), 0};
-    pawl_owner nobody = {{0}};
+    pawl_owner no_owner = {{0}};
     size_t changed = 9;
 
     assert_status(PAWL_E_INVALID,
-                  pawl_queue_ack(fixture_store(f), nobody, &item, 1, &changed, &err), &err);
+                  pawl_queue_ack(fixture_store(f), no_owner, &item, 1, &changed, &err), &err);
     assert_int_equal(9, changed);
     assert_ok(pawl_queue_ack(fixture_store(f), queue_owner(1), &item, 1, &changed, &err), &err);
     assert_int_equal(0, changed);

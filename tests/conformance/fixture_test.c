@@ -45,7 +45,7 @@ PAWL_TEST_ON(postgres, a_case_for_postgres_runs_on_postgres)
 
 /* ---- a database as good as new ---- */
 
-PAWL_TEST(what_a_test_has_stored_is_gone)
+PAWL_TEST(messages_of_an_earlier_test_are_removed)
 {
     fixture *f = fixture_open(NULL);
 

@@ -1,7 +1,7 @@
 /* tests/conformance/inbox_call_test.c - the inbox around a call: lease, fence, take-over. */
 #include "inbox_fixture.h"
 
-PAWL_TEST(a_call_is_held_until_it_is_done_and_then_answered_from_the_record)
+PAWL_TEST(a_call_is_in_progress_until_done_and_then_answered_from_the_record)
 {
     fixture *f = inbox_fixture(NULL);
     pawl_inbox_options options = PAWL_INBOX_OPTIONS_INIT;
@@ -32,7 +32,7 @@ PAWL_TEST(a_call_is_held_until_it_is_done_and_then_answered_from_the_record)
     assert_string_equal("ok", inbox_response(inbox_begin(f, "1", NULL)));
 }
 
-PAWL_TEST(what_is_stuck_past_its_lease_is_taken_over_with_the_same_key)
+PAWL_TEST(a_delivery_stuck_past_its_lease_is_processed_again_with_the_same_key)
 {
     fixture *f = inbox_fixture(NULL);
     pawl_error err = PAWL_ERROR_INIT;
@@ -82,7 +82,7 @@ PAWL_TEST(a_long_call_renews_its_lease)
     assert_status(PAWL_E_MISUSE, pawl_inbox_task_renew(arrival, 1, &err), &err);
 }
 
-PAWL_TEST(a_lease_that_ended_is_still_good_while_nobody_wants_it)
+PAWL_TEST(an_expired_lease_stays_valid_until_another_owner_takes_it)
 {
     fixture *f = inbox_fixture(NULL);
     pawl_inbox_task *arrival = inbox_call(f, "1", NULL);

@@ -1,7 +1,7 @@
 /* tests/conformance/inbox_fixture.h - deliveries, as the tests of the inbox make them over and
  * over. */
-#ifndef PAWL_TEST_INBOX_KIT_H
-#define PAWL_TEST_INBOX_KIT_H
+#ifndef PAWL_TEST_INBOX_FIXTURE_H
+#define PAWL_TEST_INBOX_FIXTURE_H
 
 #include "queue_fixture.h"
 

@@ -109,7 +109,7 @@ PAWL_TEST(a_caller_that_is_no_thread_has_a_name)
                                         " holder => 'task 8')"));
 }
 
-PAWL_TEST(what_is_marked_dead_is_refused)
+PAWL_TEST(a_delivery_marked_dead_is_refused)
 {
     fixture *f = inbox_fixture(NULL);
     pawl_store *store = fixture_store(f);

@@ -93,7 +93,7 @@ PAWL_TEST(pages_follow_each_other)
     assert_int_equal(0, filter.before);
 }
 
-PAWL_TEST(counts_tell_what_is_stuck)
+PAWL_TEST(counts_show_stuck_deliveries)
 {
     fixture *f = with_all_states();
     pawl_inbox_stats found = stats(f);
@@ -130,7 +130,7 @@ PAWL_TEST(requeued_dead_ones_get_all_their_attempts_again)
     assert_int_equal(0, stats(f).dead);
 }
 
-PAWL_TEST(purged_dead_ones_are_forgotten)
+PAWL_TEST(purged_dead_deliveries_are_removed)
 {
     fixture *f = with_all_states();
     pawl_error err = PAWL_ERROR_INIT;
@@ -175,7 +175,7 @@ PAWL_TEST(a_thousand_and_more_are_changed_in_one_call)
     assert_int_equal(0, inbox_clean(f));
 }
 
-PAWL_TEST(the_view_shows_what_people_know)
+PAWL_TEST(the_view_shows_readable_values)
 {
     fixture *f = with_all_states();
 
@@ -192,7 +192,7 @@ PAWL_TEST(the_view_shows_what_people_know)
                                          " AND first_seen_utc = last_seen_utc"));
 }
 
-PAWL_TEST(the_tables_refuse_what_cannot_be)
+PAWL_TEST(the_tables_refuse_impossible_rows)
 {
     fixture *f = with_all_states();
 

@@ -23,7 +23,7 @@ PAWL_TEST_ON(postgres, rows_and_record_in_one_transaction_of_psql)
                                                     " hash => sha256('y'))"));
 }
 
-PAWL_TEST_ON(postgres, done_fails_the_transaction_of_an_attempt_that_was_overtaken)
+PAWL_TEST_ON(postgres, done_fails_the_transaction_of_an_attempt_that_lost_its_lease)
 {
     fixture *f = inbox_fixture(NULL);
     int64_t fence = fixture_count(f, "SELECT fence FROM {inbox_begin}('shop', '1')");
@@ -83,7 +83,7 @@ static pawl_store *as_role(fixture *f, const char *role, const char **ret_name)
     return store;
 }
 
-PAWL_TEST_ON(postgres, workers_receive_administrators_look_after_the_dead)
+PAWL_TEST_ON(postgres, workers_receive_and_administrators_manage_dead_deliveries)
 {
     fixture *f = inbox_fixture(NULL);
     pawl_error err = PAWL_ERROR_INIT;

@@ -37,7 +37,7 @@ static int64_t attempts_of(fixture *f, int message)
 }
 
 /* The killer comes first each time, which is the worst for the others. */
-PAWL_TEST(what_runs_beside_a_message_that_kills_its_receiver_is_not_counted)
+PAWL_TEST(attempts_beside_a_message_that_kills_its_receiver_are_not_counted)
 {
     fixture *f = inbox_fixture(NULL);
     pawl_inbox_task *arrivals[MESSAGES];
@@ -132,7 +132,7 @@ PAWL_TEST(a_suspect_that_is_requeued_begins_like_any_other)
     assert_false(inbox_record(f, "1")->suspect);
 }
 
-PAWL_TEST_ON(postgres, the_database_says_so_to_those_who_ask)
+PAWL_TEST_ON(postgres, the_database_reports_the_duplicate_on_request)
 {
     fixture *f = inbox_fixture(NULL);
 
@@ -145,7 +145,7 @@ PAWL_TEST_ON(postgres, the_database_says_so_to_those_who_ask)
 }
 
 /* An attempt whose transaction could not be opened was not made. SQLite has one writer. */
-PAWL_TEST_ON(postgres, an_attempt_that_is_overtaken_before_its_transaction_is_given_back)
+PAWL_TEST_ON(postgres, an_attempt_that_loses_its_lease_before_its_transaction_is_released)
 {
     fixture *f = inbox_fixture(NULL);
 

@@ -198,7 +198,7 @@ PAWL_TEST(the_same_id_from_another_source_is_another_message)
     assert_answer(PAWL_INBOX_NEW, inbox_begin(f, "One", NULL));
 }
 
-/* SQLite has one writer: there the second delivery waits for its turn, on another thread. */
+/* SQLite has one writer: there the second delivery waits for the write lock, on another thread. */
 PAWL_TEST_ON(postgres, while_a_handler_is_at_it_another_delivery_does_not_wait)
 {
     fixture *f = inbox_fixture(NULL);
@@ -219,7 +219,7 @@ PAWL_TEST_ON(postgres, while_a_handler_is_at_it_another_delivery_does_not_wait)
     assert_answer(PAWL_INBOX_DUPLICATE, inbox_begin(f, "1", NULL));
 }
 
-PAWL_TEST(nothing_remains_of_an_attempt_that_was_taken_over)
+PAWL_TEST(an_attempt_whose_lease_expired_leaves_no_effect)
 {
     fixture *f = inbox_fixture(NULL);
     pawl_error err = PAWL_ERROR_INIT;
@@ -234,7 +234,7 @@ PAWL_TEST(nothing_remains_of_an_attempt_that_was_taken_over)
     assert_int_equal(0, inbox_orders(f));
 }
 
-PAWL_TEST(a_failed_statement_of_the_application_harms_nobody_else)
+PAWL_TEST(a_failed_statement_of_the_application_affects_no_other_caller)
 {
     fixture *f = inbox_fixture(NULL);
     pawl_error err = PAWL_ERROR_INIT;
@@ -254,7 +254,7 @@ PAWL_TEST(a_failed_statement_of_the_application_harms_nobody_else)
                   inbox_begin(f, "1", NULL));
 }
 
-PAWL_TEST(the_transaction_of_a_delivery_is_ended_by_it_alone)
+PAWL_TEST(the_transaction_of_a_delivery_is_ended_by_the_delivery_only)
 {
     fixture *f = inbox_fixture(NULL);
     pawl_error err = PAWL_ERROR_INIT;
@@ -289,7 +289,7 @@ PAWL_TEST(an_interrupt_ends_it_and_the_next_delivery_need_not_wait)
     assert_answer(PAWL_INBOX_NEW, inbox_begin(f, "1", NULL));
 }
 
-PAWL_TEST(records_are_forgotten_when_they_were_kept_long_enough)
+PAWL_TEST(records_are_pruned_after_the_retention)
 {
     fixture *f = inbox_fixture(NULL);
     pawl_inbox_options hour = PAWL_INBOX_OPTIONS_INIT;

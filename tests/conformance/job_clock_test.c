@@ -52,7 +52,7 @@ PAWL_TEST(jobs_come_back_after_disable_and_enable)
     assert_comes_each_minute(f);
 }
 
-PAWL_TEST(a_job_that_was_put_while_the_clock_was_ahead_comes_back)
+PAWL_TEST(a_job_stored_while_the_clock_was_ahead_recovers)
 {
     fixture *f = fixture_open(NULL);
 

@@ -53,7 +53,7 @@ pawl_job_tick_result job_tick_on(pawl_store *store)
 
     do {
         assert_ok(pawl_job_tick(store, &one, &err), &err);
-        sum.looked += one.looked;
+        sum.examined += one.examined;
         sum.runs += one.runs;
         sum.skips += one.skips;
         sum.started += one.started;

@@ -1,6 +1,6 @@
 /* tests/conformance/job_fixture.h - what the tests of jobs say over and over, said once. */
-#ifndef PAWL_TEST_JOB_KIT_H
-#define PAWL_TEST_JOB_KIT_H
+#ifndef PAWL_TEST_JOB_FIXTURE_H
+#define PAWL_TEST_JOB_FIXTURE_H
 
 #include "queue_fixture.h"
 

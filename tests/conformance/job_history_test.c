@@ -85,7 +85,7 @@ PAWL_TEST(a_failed_run_can_be_redriven)
     queue_check(f);
 }
 
-PAWL_TEST(what_a_handler_leaves_is_kept)
+PAWL_TEST(the_output_of_a_handler_is_kept)
 {
     fixture *f = fixture_open(NULL);
     pawl_owner owner = queue_owner(1);
@@ -96,21 +96,21 @@ PAWL_TEST(what_a_handler_leaves_is_kept)
     job_tick(f);
     job_after(f, MINUTE_MS);
     pawl_messages *list = job_claim(f);
-    pawl_receipt held = fixture_held(list, 0);
+    pawl_receipt receipt = fixture_receipt(list, 0);
     assert_status(PAWL_E_TOO_LARGE,
-                  pawl_queue_ack_output(fixture_store(f), owner, held, big, sizeof big, &err),
+                  pawl_queue_ack_output(fixture_store(f), owner, receipt, big, sizeof big, &err),
                   &err);
-    assert_ok(pawl_queue_ack_output(fixture_store(f), owner, held, "a\0b", 3, &err), &err);
+    assert_ok(pawl_queue_ack_output(fixture_store(f), owner, receipt, "a\0b", 3, &err), &err);
     const pawl_run *run = job_last_run(f, "j");
     assert_int_equal(PAWL_RUN_DONE, run->state);
     assert_int_equal(3, run->output_size);
     assert_memory_equal("a\0b", run->output, 4);
     size_t size = 0;
-    const pawl_message *message = queue_get(f, held.id);
+    const pawl_message *message = queue_get(f, receipt.id);
     assert_memory_equal("a\0b", pawl_message_output(message, &size), 3);
     assert_int_equal(3, size);
-    assert_status(PAWL_E_LOST, pawl_queue_ack_output(fixture_store(f), owner, held, "x", 1, &err),
-                  &err);
+    assert_status(PAWL_E_LOST,
+                  pawl_queue_ack_output(fixture_store(f), owner, receipt, "x", 1, &err), &err);
     queue_check(f);
 }
 
@@ -123,17 +123,17 @@ PAWL_TEST(output_travels_with_effect_once)
 
     fixture_send(f, "t", "x"); /* any message */
     pawl_messages *list = job_claim(f);
-    pawl_receipt held = fixture_held(list, 0);
-    assert_ok(pawl_tx_begin_for(fixture_store(f), owner, held, &tx, &err), &err);
+    pawl_receipt receipt = fixture_receipt(list, 0);
+    assert_ok(pawl_tx_begin_for(fixture_store(f), owner, receipt, &tx, &err), &err);
     assert_ok(pawl_tx_output(tx, "first", 5, &err), &err);
     assert_ok(pawl_tx_output(tx, "last", 4, &err), &err);
     assert_status(PAWL_E_INVALID, pawl_tx_output(tx, NULL, 4, &err), &err);
     assert_ok(pawl_tx_commit_with_ack(tx, &err), &err);
     pawl_tx_free(tx);
     size_t size = 0;
-    assert_memory_equal("last", pawl_message_output(queue_get(f, held.id), &size), 5);
+    assert_memory_equal("last", pawl_message_output(queue_get(f, receipt.id), &size), 5);
     assert_int_equal(4, size);
-    assert_int_equal(PAWL_STATE_DONE, fixture_state(f, held.id));
+    assert_int_equal(PAWL_STATE_DONE, fixture_state(f, receipt.id));
 }
 
 PAWL_TEST(history_outlives_the_messages)

@@ -80,7 +80,7 @@ PAWL_TEST(after_a_week_skip)
     assert_int_equal(1, job_after(f, 50 * MINUTE_MS).runs);
 }
 
-PAWL_TEST(skip_runs_what_is_not_late)
+PAWL_TEST(skip_runs_occurrences_that_are_not_late)
 {
     fixture *f = fixture_open(NULL);
 
@@ -99,7 +99,7 @@ PAWL_TEST(a_year_of_seconds_is_no_more_work_than_a_minute)
     assert_string_equal("misfire@1-31535999*10000+ ready@31536000", job_story(f, "j"));
 }
 
-PAWL_TEST(many_occurrences_in_time_are_made_in_several_turns)
+PAWL_TEST(many_due_occurrences_are_made_in_several_steps)
 {
     fixture *f = fixture_open(NULL);
     pawl_job_definition job = job_define("j", "* * * * * *");

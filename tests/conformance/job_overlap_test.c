@@ -62,7 +62,7 @@ PAWL_TEST(queue_lets_one_wait)
     assert_int_equal(1, job_after(f, MINUTE_MS).runs);
 }
 
-PAWL_TEST(who_waits_starts_whatever_ended_the_other)
+PAWL_TEST(a_queued_run_starts_after_any_end_of_the_previous_run)
 {
     fixture *f = fixture_open(NULL);
     pawl_job_definition job = job_define("j", "* * * * *");
@@ -148,7 +148,8 @@ PAWL_TEST(from_start_counts_from_the_claim)
     put_with(f, "every 10m from start", PAWL_OVERLAP_SKIP);
     assert_int_equal(1, job_after(f, 10 * MINUTE_MS).runs);
     assert_time(0, job_get(f, "j")->next_due_at);
-    assert_int_equal(0, job_after(f, HOUR_MS).looked); /* nothing to look at until it is claimed */
+    assert_int_equal(0,
+                     job_after(f, HOUR_MS).examined); /* nothing to look at until it is claimed */
     pawl_messages *list = job_claim(f);
     job_tick(f);
     int64_t next = FIXTURE_START.us + 80 * MINUTE_MS * 1000;
@@ -164,7 +165,7 @@ PAWL_TEST(from_start_counts_from_the_claim)
     assert_string_equal("done@600 ready@4800", job_story(f, "j"));
 }
 
-PAWL_TEST(from_start_goes_on_after_a_run_that_nobody_began)
+PAWL_TEST(from_start_continues_after_a_run_that_never_began)
 {
     fixture *f = fixture_open(NULL);
 
@@ -212,7 +213,7 @@ PAWL_TEST(from_start_late_and_changed)
     assert_time(FIXTURE_START.us + (2 * DAY_MS + HOUR_MS) * 1000, job_get(f, "j")->next_due_at);
 }
 
-PAWL_TEST(who_waits_starts_though_the_run_before_is_forgotten)
+PAWL_TEST(a_queued_run_starts_after_the_previous_run_was_pruned)
 {
     fixture *f = fixture_open(NULL);
     pawl_job_definition job = job_define("line", "* * * * *");

@@ -3,7 +3,7 @@
  */
 #include "job_fixture.h"
 
-PAWL_TEST(two_that_take_turns_make_each_occurrence_once)
+PAWL_TEST(two_alternating_schedulers_make_each_occurrence_once)
 {
     fixture *f = fixture_open(NULL);
     pawl_store *stores[] = {fixture_store(f), fixture_another_store(f)};

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-PAWL_TEST(the_views_show_what_their_users_know)
+PAWL_TEST(the_views_show_names_not_codes)
 {
     fixture *f = fixture_open(NULL);
 
@@ -23,7 +23,7 @@ PAWL_TEST(the_views_show_what_their_users_know)
                                          "NULL AND start_time IS NOT NULL AND job_name = 'j'"));
 }
 
-PAWL_TEST(a_change_by_hand_is_noticed)
+PAWL_TEST(a_manual_schema_change_is_detected)
 {
     fixture *f = fixture_open(NULL);
 
@@ -77,7 +77,7 @@ PAWL_TEST_ON(postgres, jobs_by_functions)
     assert_true(fixture_refuses(f, "SELECT {job_put}('f', '@daily', 't', lease => '1s')"));
 }
 
-PAWL_TEST_ON(postgres, who_may_work_may_schedule_and_who_may_send_may_not)
+PAWL_TEST_ON(postgres, the_worker_role_may_schedule_and_the_sender_role_may_not)
 {
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
@@ -105,8 +105,8 @@ PAWL_TEST_ON(postgres, who_may_work_may_schedule_and_who_may_send_may_not)
             assert_int_equal(1, job_tick_on(store).runs);
             assert_ok(pawl_queue_claim(store, queue_owner(1), MINUTE_MS, 1, NULL, &list, &err),
                       &err);
-            pawl_receipt held = fixture_held(list, 0);
-            assert_ok(pawl_queue_ack_output(store, queue_owner(1), held, "o", 1, &err), &err);
+            pawl_receipt receipt = fixture_receipt(list, 0);
+            assert_ok(pawl_queue_ack_output(store, queue_owner(1), receipt, "o", 1, &err), &err);
             pawl_messages_free(list);
             assert_ok(pawl_job_trigger(store, "j", NULL, NULL, &err), &err);
             assert_ok(pawl_job_runs(store, "j", NULL, &runs, NULL, &err), &err);

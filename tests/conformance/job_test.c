@@ -25,7 +25,7 @@ PAWL_TEST(a_job_runs_when_its_occurrence_comes)
     queue_check(f);
 }
 
-PAWL_TEST(a_run_carries_the_jobs_message_and_what_it_is)
+PAWL_TEST(a_run_has_the_jobs_message_and_its_own_metadata)
 {
     fixture *f = fixture_open(NULL);
     pawl_job_definition job = job_define("mail", "@hourly");
@@ -126,7 +126,7 @@ PAWL_TEST(every_does_not_drift)
     assert_string_equal("done@10 done@20 done@30 done@40 done@50", job_story(f, "j"));
 }
 
-PAWL_TEST(a_job_that_was_inserted_by_hand_works)
+PAWL_TEST(a_job_inserted_with_sql_works)
 {
     fixture *f = fixture_open(NULL);
 
@@ -149,7 +149,7 @@ PAWL_TEST(a_job_that_was_inserted_by_hand_works)
     assert_string_equal("seeded", pawl_message_topic(pawl_messages_at(list, 0)));
 }
 
-PAWL_TEST(a_bad_job_is_passed_over_and_stops_nobody)
+PAWL_TEST(an_invalid_job_is_skipped_and_does_not_stop_other_jobs)
 {
     fixture *f = fixture_open(NULL);
 
@@ -172,7 +172,7 @@ PAWL_TEST(a_bad_job_is_passed_over_and_stops_nobody)
     assert_true(fixture_logged(f, PAWL_LOG_WARNING, "cannot be scheduled"));
 }
 
-PAWL_TEST(disabled_jobs_rest_and_what_they_missed_is_no_misfire)
+PAWL_TEST(disabled_jobs_do_not_run_and_missed_occurrences_are_no_misfires)
 {
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
@@ -197,7 +197,7 @@ PAWL_TEST(disabled_jobs_rest_and_what_they_missed_is_no_misfire)
     assert_status(PAWL_E_NOT_FOUND, pawl_job_enable(fixture_store(f), "k", NULL, &err), &err);
 }
 
-PAWL_TEST(a_new_job_may_be_disabled_and_put_leaves_that_alone)
+PAWL_TEST(a_new_job_may_be_disabled_and_put_does_not_enable_it)
 {
     fixture *f = fixture_open(NULL);
     pawl_job_definition job = job_define("j", "* * * * *");
@@ -239,7 +239,7 @@ PAWL_TEST(triggering_runs_now_and_leaves_the_schedule)
                   &err);
 }
 
-PAWL_TEST(deleting_cancels_what_nobody_has_begun)
+PAWL_TEST(deleting_cancels_runs_that_have_not_begun)
 {
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
@@ -250,7 +250,7 @@ PAWL_TEST(deleting_cancels_what_nobody_has_begun)
     job_put(f, &job);
     job_tick(f);
     job_after(f, MINUTE_MS);
-    pawl_messages *held = job_claim(f);
+    pawl_messages *running = job_claim(f);
     job_after(f, MINUTE_MS);
     job_after(f, MINUTE_MS);
     pawl_work_id pending = job_last_run(f, "j")->work_id;
@@ -261,7 +261,8 @@ PAWL_TEST(deleting_cancels_what_nobody_has_begun)
     assert_status(PAWL_E_NOT_FOUND, pawl_job_delete(fixture_store(f), "j", NULL, &err), &err);
     assert_int_equal(0, job_after(f, HOUR_MS).runs);
     fixture_set(f, (pawl_wall){FIXTURE_START.us + 3 * MINUTE_MS * 1000});
-    assert_int_equal(1, queue_ack(f, queue_owner(1), held)); /* the one in somebody's hands ends */
+    assert_int_equal(1,
+                     queue_ack(f, queue_owner(1), running)); /* the one in somebody's hands ends */
     queue_check(f);
 }
 
@@ -291,7 +292,7 @@ PAWL_TEST(jobs_are_listed_in_pages_by_name)
     assert_status(PAWL_E_NOT_FOUND, pawl_job_get(fixture_store(f), "c", &page, &err), &err);
 }
 
-PAWL_TEST(a_job_that_was_read_can_be_put_again)
+PAWL_TEST(a_job_that_was_read_can_be_stored_again)
 {
     fixture *f = fixture_open(NULL);
     pawl_job_definition job = job_define("j", "30 2 * * MON-FRI");

@@ -1,6 +1,6 @@
 /* tests/conformance/lane_fixture.h - what the tests of lanes that come and go share. */
-#ifndef PAWL_TEST_LANE_KIT_H
-#define PAWL_TEST_LANE_KIT_H
+#ifndef PAWL_TEST_LANE_FIXTURE_H
+#define PAWL_TEST_LANE_FIXTURE_H
 
 #include "queue_fixture.h"
 

@@ -104,7 +104,7 @@ PAWL_TEST(a_message_keeps_its_topic_priority_and_destination_when_its_lane_is_go
     assert_string_equal("there", pawl_message_destination(queue_get(f, id)));
 }
 
-PAWL_TEST(what_is_not_finished_keeps_its_lane)
+PAWL_TEST(unfinished_messages_keep_their_lane)
 {
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
@@ -214,7 +214,7 @@ PAWL_TEST(a_dead_letter_is_ready_again_after_its_lane_is_gone)
     assert_string_equal("dead", lanes_take(f));
 }
 
-PAWL_TEST(a_pause_holds_for_lanes_that_come_after_it)
+PAWL_TEST(a_pause_applies_to_lanes_created_later)
 {
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
@@ -296,7 +296,7 @@ PAWL_TEST(totals_stay_when_a_dead_letter_has_expired)
 
     message.expires_at = (pawl_wall){fixture_now(f).us + 9 * DAY_MS * 1000};
     queue_send(f, &message);
-    const pawl_receipt *item = queue_held(fixture_claim(f, queue_owner(1), DAY_MS, 1));
+    const pawl_receipt *item = queue_receipts(fixture_claim(f, queue_owner(1), DAY_MS, 1));
     assert_ok(pawl_queue_fail(fixture_store(f), queue_owner(1), item, 1, "no", NULL, &err), &err);
     lanes_clean(f);
     fixture_advance(f, 9 * DAY_MS);
@@ -306,7 +306,7 @@ PAWL_TEST(totals_stay_when_a_dead_letter_has_expired)
 }
 
 /* More than one call forgets: the call says so. */
-PAWL_TEST(forgetting_totals_says_that_there_is_more)
+PAWL_TEST(pruning_totals_reports_that_more_remain)
 {
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;

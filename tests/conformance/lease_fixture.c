@@ -43,7 +43,7 @@ static void free_leases(void *leases)
     pawl_leases_free(leases);
 }
 
-const pawl_lease *lease_look(fixture *f, const char *name)
+const pawl_lease *lease_read(fixture *f, const char *name)
 {
     pawl_error err = PAWL_ERROR_INIT;
     pawl_leases *one = NULL;

@@ -1,6 +1,6 @@
 /* tests/conformance/lease_fixture.h - what the tests of leases say over and over, said once. */
-#ifndef PAWL_TEST_LEASE_KIT_H
-#define PAWL_TEST_LEASE_KIT_H
+#ifndef PAWL_TEST_LEASE_FIXTURE_H
+#define PAWL_TEST_LEASE_FIXTURE_H
 
 #include "queue_fixture.h"
 
@@ -14,7 +14,7 @@ pawl_status lease_renew(fixture *f, const char *name, int owner, int64_t fence);
 pawl_status lease_release(fixture *f, const char *name, int owner, int64_t fence);
 pawl_status lease_force(fixture *f, const char *name);
 /* The lease as it is, until the test ends; NULL if there is none. */
-const pawl_lease *lease_look(fixture *f, const char *name);
+const pawl_lease *lease_read(fixture *f, const char *name);
 /* The guard in a transaction of the application's that does nothing else. */
 pawl_status lease_guard(fixture *f, const char *name, int64_t fence);
 

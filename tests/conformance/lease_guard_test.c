@@ -6,7 +6,7 @@ static void free_tx(void *tx)
     pawl_tx_free(tx);
 }
 
-PAWL_TEST(the_guard_passes_the_holder_and_nobody_else)
+PAWL_TEST(the_guard_accepts_the_owner_only)
 {
     fixture *f = fixture_open(NULL);
     int64_t fence = lease_take(f, "it", 1).fence;
@@ -68,7 +68,7 @@ PAWL_TEST(a_refusal_rolls_back_a_transaction_of_pawls_own)
 
     for (int good = 0; good < 2; good++) {
         fixture_send(f, "t", "x");
-        item = fixture_held(fixture_claim(f, queue_owner(1), MINUTE_MS, 1), 0);
+        item = fixture_receipt(fixture_claim(f, queue_owner(1), MINUTE_MS, 1), 0);
         assert_ok(pawl_tx_begin_for(fixture_store(f), queue_owner(1), item, &tx, &err), &err);
         test_defer(free_tx, tx);
         assert_ok(pawl_tx_enqueue(tx, &next, NULL, &err), &err);

@@ -23,7 +23,7 @@ static void *take_lease(void *context)
     return NULL;
 }
 
-PAWL_TEST(a_take_waits_for_the_end_of_a_guarded_transaction)
+PAWL_TEST(an_acquire_waits_for_the_end_of_a_guarded_transaction)
 {
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
@@ -56,7 +56,7 @@ PAWL_TEST(a_take_waits_for_the_end_of_a_guarded_transaction)
 }
 
 /* A transaction of SQLite has the write lock in any case. */
-PAWL_TEST_ON(postgres, a_guard_that_was_refused_keeps_nobody_waiting)
+PAWL_TEST_ON(postgres, a_refused_guard_blocks_no_other_session)
 {
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
@@ -83,7 +83,7 @@ struct crowd {
     atomic_int taken;
 };
 
-static const char *take_turns(void *context, size_t index)
+static const char *acquire_in_rotation(void *context, size_t index)
 {
     struct crowd *crowd = context;
     pawl_owner owner = queue_owner((int)index + 1);
@@ -114,12 +114,12 @@ static const char *take_turns(void *context, size_t index)
     return NULL;
 }
 
-PAWL_TEST(of_many_who_want_it_one_has_it)
+PAWL_TEST(of_many_contenders_one_acquires_it)
 {
     struct crowd crowd = {.f = fixture_open(NULL)};
 
     for (int i = 0; i < TAKERS; i++)
         crowd.stores[i] = fixture_another_store(crowd.f);
-    test_threads(TAKERS, take_turns, &crowd);
+    test_threads(TAKERS, acquire_in_rotation, &crowd);
     assert_true(atomic_load(&crowd.taken) >= ROUNDS);
 }

@@ -23,7 +23,7 @@ PAWL_TEST(a_lease_is_taken_once)
     assert_int_equal(PAWL_OK, lease_try(f, "IT", 2)); /* case matters */
 }
 
-PAWL_TEST(its_holder_extends_it_and_keeps_the_token)
+PAWL_TEST(its_owner_extends_it_and_keeps_the_fence)
 {
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
@@ -46,7 +46,7 @@ PAWL_TEST(its_holder_extends_it_and_keeps_the_token)
     assert_time(FIXTURE_START.us + 50 * 1000000, again.expires_at);
 }
 
-PAWL_TEST(who_renews_keeps_it_and_who_does_not_loses_it)
+PAWL_TEST(a_renewed_lease_is_kept_and_another_is_lost)
 {
     fixture *f = fixture_open(NULL);
     int64_t fence = lease_take(f, "it", 1).fence;
@@ -62,7 +62,7 @@ PAWL_TEST(who_renews_keeps_it_and_who_does_not_loses_it)
     assert_true(lease_take(f, "it", 2).fence > fence);
 }
 
-PAWL_TEST(a_lease_that_ran_out_is_not_revived_but_taken_anew)
+PAWL_TEST(an_expired_lease_is_acquired_again_not_renewed)
 {
     fixture *f = fixture_open(NULL);
     int64_t fence = lease_take(f, "it", 1).fence;
@@ -76,7 +76,7 @@ PAWL_TEST(a_lease_that_ran_out_is_not_revived_but_taken_anew)
     assert_int_equal(PAWL_OK, lease_renew(f, "it", 1, again.fence));
 }
 
-PAWL_TEST(what_was_given_back_can_be_taken_at_once)
+PAWL_TEST(a_released_lease_can_be_acquired_at_once)
 {
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
@@ -111,12 +111,12 @@ PAWL_TEST(tokens_of_leases_and_claims_come_from_one_counter)
         int64_t fence = lease_take(f, name, 1).fence;
         assert_true(fence > last);
         fixture_send(f, "t", "x");
-        last = fixture_held(fixture_claim(f, queue_owner(2), MINUTE_MS, 1), 0).fence;
+        last = fixture_receipt(fixture_claim(f, queue_owner(2), MINUTE_MS, 1), 0).fence;
         assert_true(last > fence);
     }
 }
 
-PAWL_TEST(tokens_never_go_back_whatever_is_forgotten)
+PAWL_TEST(fences_never_go_back_after_pruning)
 {
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
@@ -136,12 +136,12 @@ PAWL_TEST(tokens_never_go_back_whatever_is_forgotten)
         fixture_advance(f, SECOND_MS);
         assert_ok(pawl_lease_clean(fixture_store(f), SECOND_MS, &removed, NULL, &err), &err);
         assert_int_equal(1, removed);
-        assert_null(lease_look(f, "it"));
+        assert_null(lease_read(f, "it"));
         fixture_reopen(f);
     }
 }
 
-PAWL_TEST(a_lease_shows_who_has_it_and_who_had_it)
+PAWL_TEST(a_lease_shows_its_owner_and_its_last_owner)
 {
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
@@ -156,7 +156,7 @@ PAWL_TEST(a_lease_shows_who_has_it_and_who_had_it)
         &err);
     fixture_advance(f, SECOND_MS);
     assert_int_equal(PAWL_OK, lease_renew(f, "it", 1, grant.fence));
-    lease = lease_look(f, "it");
+    lease = lease_read(f, "it");
     assert_true(lease->owned && pawl_owner_equal(queue_owner(1), lease->owner));
     assert_string_equal("it", lease->name);
     assert_string_equal("näme", lease->owner_name);
@@ -168,13 +168,13 @@ PAWL_TEST(a_lease_shows_who_has_it_and_who_had_it)
     assert_time(0, lease->forced_at);
     fixture_advance(f, SECOND_MS);
     assert_int_equal(PAWL_OK, lease_release(f, "it", 1, grant.fence));
-    lease = lease_look(f, "it");
+    lease = lease_read(f, "it");
     assert_false(lease->owned);
     assert_time(FIXTURE_START.us + 2 * 1000000, lease->released_at);
     assert_time(FIXTURE_START.us + 2 * 1000000, lease->expires_at);
     lease_take(f, "it", 2);
     fixture_advance(f, TTL_MS);
-    lease = lease_look(f, "it");
+    lease = lease_read(f, "it");
     assert_false(lease->owned); /* it ran out */
     assert_time(0, lease->released_at);
     assert_true(strchr(lease->owner_name, ':') != NULL); /* host:pid */
@@ -206,14 +206,14 @@ PAWL_TEST(a_lease_can_be_taken_away_and_that_is_recorded)
     assert_says(&err, "not held");
     next = lease_take(f, "it", 2).fence;
     assert_true(next > fence);
-    lease = lease_look(f, "it");
+    lease = lease_read(f, "it");
     assert_true(lease->owned && lease->fence == next);
     assert_string_equal("ann", lease->forced_by);
     assert_string_equal("it hangs", lease->forced_reason);
     assert_time(FIXTURE_START.us + 1000000, lease->forced_at);
     assert_int_equal(fence, lease->forced_fence);
     assert_int_equal(PAWL_OK, lease_force(f, "it"));
-    lease = lease_look(f, "it");
+    lease = lease_read(f, "it");
     assert_int_equal(next, lease->forced_fence);
     assert_null(lease->forced_reason);
     assert_int_equal(PAWL_E_NOT_FOUND, lease_force(f, "there is none"));
@@ -263,7 +263,7 @@ PAWL_TEST(leases_are_listed_by_name_page_by_page)
     assert_string_equal("", list(f, NULL, 0, true));
 }
 
-PAWL_TEST(a_clock_that_steps_back_gives_nobody_a_second_lease)
+PAWL_TEST(a_clock_that_steps_back_grants_no_second_lease)
 {
     fixture *f = fixture_open(NULL);
     int64_t fence = lease_take(f, "it", 1).fence, next;
@@ -287,7 +287,7 @@ PAWL_TEST(names_may_be_of_any_script_up_to_the_limit)
         memcpy(longest + (size_t)i * 2, "ö", 3);
     const char *longer = test_note("%sö", longest);
     assert_int_equal(PAWL_OK, lease_try(f, longest, 1));
-    assert_string_equal(longest, lease_look(f, longest)->name);
+    assert_string_equal(longest, lease_read(f, longest)->name);
     assert_int_equal(PAWL_E_INVALID, lease_try(f, longer, 1));
     assert_int_equal(PAWL_E_INVALID, lease_try(f, "", 1));
     assert_int_equal(PAWL_E_INVALID, lease_try(f, "\xff", 1));
@@ -299,7 +299,7 @@ PAWL_TEST(bad_arguments_change_nothing)
 {
     fixture *f = fixture_open(NULL);
     pawl_store *store = fixture_store(f);
-    pawl_owner nobody = {{0}};
+    pawl_owner no_owner = {{0}};
     pawl_lease_grant grant = {.fence = 5};
     pawl_lease_filter filter = PAWL_LEASE_FILTER_INIT;
     pawl_lease_force_options force = PAWL_LEASE_FORCE_OPTIONS_INIT;
@@ -308,14 +308,14 @@ PAWL_TEST(bad_arguments_change_nothing)
 
 #define REFUSED(call) assert_status(PAWL_E_INVALID, (call), &err)
     REFUSED(pawl_lease_acquire(NULL, "it", queue_owner(1), TTL_MS, NULL, &grant, &err));
-    REFUSED(pawl_lease_acquire(store, "it", nobody, TTL_MS, NULL, &grant, &err));
+    REFUSED(pawl_lease_acquire(store, "it", no_owner, TTL_MS, NULL, &grant, &err));
     REFUSED(pawl_lease_acquire(store, "it", queue_owner(1), 999, NULL, &grant, &err));
     REFUSED(pawl_lease_acquire(store, "it", queue_owner(1), DAY_MS + 1, NULL, &grant, &err));
     REFUSED(pawl_lease_acquire(store, "it", queue_owner(1), TTL_MS, "", &grant, &err));
     REFUSED(pawl_lease_acquire(store, "it", queue_owner(1), TTL_MS, NULL, NULL, &err));
     REFUSED(pawl_lease_renew(store, "it", queue_owner(1), 1, 0, &grant, &err));
     REFUSED(pawl_lease_renew(store, "it", queue_owner(1), 1, TTL_MS, NULL, &err));
-    REFUSED(pawl_lease_release(store, "it", nobody, 1, NULL, &err));
+    REFUSED(pawl_lease_release(store, "it", no_owner, 1, NULL, &err));
     REFUSED(pawl_lease_get(store, "it", NULL, &err));
     REFUSED(pawl_lease_list(store, &filter, NULL, &err));
     filter.limit = -1;
@@ -326,7 +326,7 @@ PAWL_TEST(bad_arguments_change_nothing)
     REFUSED(pawl_lease_guard(NULL, "it", 1, &err));
     assert_null(leases);
     assert_int_equal(5, grant.fence);
-    assert_null(lease_look(f, "it"));
+    assert_null(lease_read(f, "it"));
     pawl_leases_free(NULL);
     assert_int_equal(0, pawl_leases_count(NULL));
     assert_null(pawl_leases_at(NULL, 0));

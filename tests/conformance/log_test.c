@@ -97,7 +97,7 @@ static void count_record(void *context, const pawl_log_record *record)
     counts[record->level]++;
 }
 
-PAWL_TEST(a_sink_gets_only_the_levels_it_wants)
+PAWL_TEST(a_sink_gets_only_its_levels)
 {
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;

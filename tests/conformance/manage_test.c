@@ -17,7 +17,7 @@ PAWL_TEST(cancel_ends_a_ready_message)
     queue_check(f);
 }
 
-PAWL_TEST(cancel_takes_a_message_from_its_holder)
+PAWL_TEST(cancel_ends_a_running_message_and_its_lease)
 {
     fixture *f = fixture_open(NULL);
     pawl_work_id id = fixture_send(f, "t", "x");
@@ -33,7 +33,7 @@ PAWL_TEST(cancel_takes_a_message_from_its_holder)
     queue_check(f);
 }
 
-PAWL_TEST(what_is_finished_or_unknown_cannot_be_cancelled)
+PAWL_TEST(finished_or_unknown_timers_cannot_be_cancelled)
 {
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
@@ -70,7 +70,7 @@ static void check_redriven(fixture *f, pawl_work_id id)
     assert_true(pawl_uuid_equal(pawl_message_id(before), pawl_message_id(m)));
     list = fixture_claim(f, queue_owner(1), MINUTE_MS, 1);
     assert_int_equal(1, pawl_messages_count(list));
-    assert_int_equal(id.value, fixture_held(list, 0).id.value);
+    assert_int_equal(id.value, fixture_receipt(list, 0).id.value);
     assert_int_equal(1, queue_ack(f, queue_owner(1), list));
     queue_check(f);
 }
@@ -83,7 +83,7 @@ PAWL_TEST(redrive_brings_back_failed_and_cancelled_messages)
     check_redriven(f, queue_make(f, "t", "x", PAWL_STATE_CANCELLED));
 }
 
-PAWL_TEST(redrive_gives_an_expired_message_a_new_life_as_long_as_the_first)
+PAWL_TEST(redrive_gives_an_expired_message_its_time_to_live_again)
 {
     fixture *f = fixture_open(NULL);
     pawl_message_spec message = queue_message("t", "x");
@@ -102,7 +102,7 @@ PAWL_TEST(redrive_gives_an_expired_message_a_new_life_as_long_as_the_first)
     assert_int_equal(PAWL_STATE_EXPIRED, fixture_state(f, id));
 }
 
-PAWL_TEST(the_life_of_a_delayed_message_counts_from_its_due_time)
+PAWL_TEST(the_time_to_live_of_a_delayed_message_counts_from_its_due_time)
 {
     fixture *f = fixture_open(NULL);
     pawl_message_spec message = queue_message("t", "x");
@@ -174,13 +174,13 @@ PAWL_TEST(purge_removes_finished_messages_for_good)
     queue_check(f);
 }
 
-PAWL_TEST(purge_passes_over_what_is_unfinished)
+PAWL_TEST(purge_skips_unfinished_messages)
 {
     fixture *f = fixture_open(NULL);
-    pawl_work_id held = queue_make(f, "t", "x", PAWL_STATE_RUNNING);
+    pawl_work_id running = queue_make(f, "t", "x", PAWL_STATE_RUNNING);
     pawl_work_id ready = queue_make(f, "t", "x", PAWL_STATE_READY);
 
-    assert_int_equal(0, queue_purge(f, held));
+    assert_int_equal(0, queue_purge(f, running));
     assert_int_equal(0, queue_purge(f, ready));
     assert_int_equal(2, fixture_count(f, "SELECT count(*) FROM {body}"));
     queue_check(f);

@@ -39,7 +39,7 @@ PAWL_TEST(a_higher_priority_comes_first_within_a_topic)
                         queue_payloads(fixture_claim(f, queue_owner(1), MINUTE_MS, 10)));
 }
 
-PAWL_TEST(priority_holds_across_topics)
+PAWL_TEST(priority_applies_across_topics)
 {
     fixture *f = fixture_open(NULL);
 
@@ -51,7 +51,7 @@ PAWL_TEST(priority_holds_across_topics)
                         queue_payloads(fixture_claim(f, queue_owner(1), MINUTE_MS, 10)));
 }
 
-PAWL_TEST(a_high_priority_that_is_not_due_does_not_hold_up_a_low_one)
+PAWL_TEST(a_high_priority_message_not_yet_due_does_not_delay_a_low_one)
 {
     fixture *f = fixture_open(NULL);
     pawl_message_spec message = queue_message("t", "later");
@@ -63,7 +63,7 @@ PAWL_TEST(a_high_priority_that_is_not_due_does_not_hold_up_a_low_one)
     assert_string_equal("now", queue_payloads(fixture_claim(f, queue_owner(1), MINUTE_MS, 10)));
 }
 
-PAWL_TEST(topics_of_equal_priority_take_turns)
+PAWL_TEST(topics_of_equal_priority_are_claimed_in_rotation)
 {
     fixture *f = fixture_open(NULL);
     int seen[3] = {0};
@@ -98,7 +98,7 @@ PAWL_TEST(a_busy_topic_does_not_starve_a_quiet_one)
     assert_true(came);
 }
 
-PAWL_TEST(turns_hold_among_many_lanes_and_with_a_topic_filter)
+PAWL_TEST(rotation_works_among_many_lanes_and_with_a_topic_filter)
 {
     fixture *f = fixture_open(NULL);
     static const char *const wanted[] = {"quiet", "busy"};
@@ -134,7 +134,7 @@ PAWL_TEST(a_message_that_comes_back_is_ordered_by_its_next_attempt)
                         queue_payloads(fixture_claim(f, queue_owner(1), MINUTE_MS, 10)));
 }
 
-PAWL_TEST(everything_is_claimed_in_the_end_whatever_the_lanes)
+PAWL_TEST(everything_is_claimed_in_the_end_for_any_lanes)
 {
     fixture *f = fixture_open(NULL);
     size_t total = 0, got;

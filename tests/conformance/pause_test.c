@@ -108,7 +108,7 @@ PAWL_TEST(a_claim_by_topic_obeys_too)
     assert_string_equal("a1", queue_payloads(queue_claim(f, queue_owner(1), HOUR_MS, 10, &only)));
 }
 
-PAWL_TEST(what_is_in_progress_goes_on)
+PAWL_TEST(deliveries_in_progress_continue)
 {
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
@@ -120,7 +120,7 @@ PAWL_TEST(what_is_in_progress_goes_on)
     list = fixture_claim(f, queue_owner(1), MINUTE_MS, 2);
     pause_topic(f, "a");
     assert_int_equal(2, queue_renew(f, queue_owner(1), list, HOUR_MS));
-    assert_ok(pawl_queue_ack_and_claim(fixture_store(f), queue_owner(1), queue_held(list), 1,
+    assert_ok(pawl_queue_ack_and_claim(fixture_store(f), queue_owner(1), queue_receipts(list), 1,
                                        HOUR_MS, 10, NULL, &acked, &next, &err),
               &err);
     queue_keep(next);
@@ -134,17 +134,17 @@ PAWL_TEST(what_is_in_progress_goes_on)
 }
 
 /* Messages that become ready, are sent for the past, or are committed late while nobody looks. */
-PAWL_TEST(nothing_is_passed_over_when_a_topic_goes_on)
+PAWL_TEST(no_message_is_skipped_when_a_topic_is_resumed)
 {
     fixture *f = fixture_open(NULL);
-    pawl_messages *held;
+    pawl_messages *receipt;
     pawl_tx *tx;
 
     fixture_send(f, "other", "o");
     fixture_send(f, "a", "old");
     fixture_send(f, "a", "held");
     claim_all(f);
-    held = fixture_claim(f, queue_owner(1), HOUR_MS, 1);
+    receipt = fixture_claim(f, queue_owner(1), HOUR_MS, 1);
     fixture_send(f, "a", "waits");
     tx = fixture_is_postgres(f) ? fixture_tx_begin(f, 0) : NULL;
     if (tx) {
@@ -158,7 +158,7 @@ PAWL_TEST(nothing_is_passed_over_when_a_topic_goes_on)
         fixture_send(f, "other", "o");
         assert_string_equal("o", claim_all(f));
     }
-    (void)held;
+    (void)receipt;
     if (tx)
         fixture_tx_commit(f, 0);
     assert_string_equal("", claim_all(f));
@@ -187,7 +187,7 @@ PAWL_TEST_ON(postgres, a_topic_that_is_paused_while_its_first_message_is_being_s
 }
 
 /* SQLite has one writer. */
-PAWL_TEST_ON(postgres, housekeeping_writes_down_what_holds_for_new_lanes)
+PAWL_TEST_ON(postgres, maintenance_stores_the_start_position_of_new_lanes)
 {
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;

@@ -13,13 +13,13 @@ static const char *progress_of(fixture *f, pawl_work_id id)
     return pawl_message_progress(queue_get(f, id));
 }
 
-PAWL_TEST(it_is_kept_until_something_else_is_said)
+PAWL_TEST(progress_is_kept_until_it_is_replaced)
 {
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
     pawl_work_id id = fixture_send(f, "t", "x");
     pawl_messages *list = fixture_claim(f, queue_owner(1), MINUTE_MS, 1);
-    pawl_receipt item = fixture_held(list, 0);
+    pawl_receipt item = fixture_receipt(list, 0);
 
     assert_null(pawl_message_progress(pawl_messages_at(list, 0)));
     assert_ok(say(f, item, "half of it", &err), &err);
@@ -30,7 +30,7 @@ PAWL_TEST(it_is_kept_until_something_else_is_said)
     fixture_advance(f, MINUTE_MS);
     list = fixture_claim(f, queue_owner(1), MINUTE_MS, 1);
     assert_string_equal("nearly all", pawl_message_progress(pawl_messages_at(list, 0)));
-    assert_ok(say(f, fixture_held(list, 0), "", &err), &err);
+    assert_ok(say(f, fixture_receipt(list, 0), "", &err), &err);
     assert_null(progress_of(f, id));
     queue_check(f);
 }
@@ -51,9 +51,9 @@ PAWL_TEST(it_stays_with_the_message_however_that_ends)
     }
     list = fixture_claim(f, queue_owner(1), MINUTE_MS, 5);
     for (size_t i = 0; i < 5; i++)
-        assert_ok(say(f, fixture_held(list, i), test_note("said %zu", i), &err), &err);
-    pawl_receipt done = fixture_held(list, 0), failed = fixture_held(list, 1);
-    pawl_receipt abandoned = fixture_held(list, 2), released = fixture_held(list, 4);
+        assert_ok(say(f, fixture_receipt(list, i), test_note("said %zu", i), &err), &err);
+    pawl_receipt done = fixture_receipt(list, 0), failed = fixture_receipt(list, 1);
+    pawl_receipt abandoned = fixture_receipt(list, 2), released = fixture_receipt(list, 4);
     assert_ok(pawl_queue_ack(fixture_store(f), queue_owner(1), &done, 1, NULL, &err), &err);
     assert_ok(pawl_queue_fail(fixture_store(f), queue_owner(1), &failed, 1, "no", NULL, &err),
               &err);
@@ -80,22 +80,23 @@ PAWL_TEST(a_lease_that_ran_out_at_the_last_attempt_keeps_it)
 
     message.max_attempts = 1;
     sent = queue_send(f, &message);
-    assert_ok(say(f, fixture_held(fixture_claim(f, queue_owner(1), MINUTE_MS, 1), 0), "far", &err),
-              &err);
+    assert_ok(
+        say(f, fixture_receipt(fixture_claim(f, queue_owner(1), MINUTE_MS, 1), 0), "far", &err),
+        &err);
     fixture_advance(f, HOUR_MS);
     assert_int_equal(1, queue_reap(f));
     assert_int_equal(PAWL_STATE_FAILED, fixture_state(f, sent.work_id));
     assert_string_equal("far", progress_of(f, sent.work_id));
 }
 
-PAWL_TEST(only_the_holder_says)
+PAWL_TEST(only_the_owner_reports_progress)
 {
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
     pawl_work_id id = fixture_send(f, "t", "x");
-    pawl_receipt item = fixture_held(fixture_claim(f, queue_owner(1), MINUTE_MS, 1), 0);
+    pawl_receipt item = fixture_receipt(fixture_claim(f, queue_owner(1), MINUTE_MS, 1), 0);
     pawl_receipt other = {item.id, item.fence + 1};
-    pawl_owner nobody = {0};
+    pawl_owner no_owner = {0};
 
     assert_status(PAWL_E_LOST, say(f, other, "no", &err), &err);
     assert_status(PAWL_E_LOST,
@@ -104,7 +105,7 @@ PAWL_TEST(only_the_holder_says)
     queue_reap(f);
     assert_status(PAWL_E_LOST, say(f, item, "no", &err), &err);
     assert_null(progress_of(f, id));
-    assert_status(PAWL_E_INVALID, pawl_queue_progress(fixture_store(f), nobody, item, "no", &err),
+    assert_status(PAWL_E_INVALID, pawl_queue_progress(fixture_store(f), no_owner, item, "no", &err),
                   &err);
     assert_status(PAWL_E_INVALID, pawl_queue_progress(NULL, queue_owner(1), item, "no", &err),
                   &err);
@@ -115,7 +116,7 @@ PAWL_TEST(long_and_broken_texts_are_made_to_fit)
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
     pawl_work_id id = fixture_send(f, "t", "x");
-    pawl_receipt item = fixture_held(fixture_claim(f, queue_owner(1), MINUTE_MS, 1), 0);
+    pawl_receipt item = fixture_receipt(fixture_claim(f, queue_owner(1), MINUTE_MS, 1), 0);
     static char text[10000];
 
     memset(text, 'x', sizeof text - 1);

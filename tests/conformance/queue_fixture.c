@@ -155,7 +155,7 @@ pawl_messages *queue_claim_for(fixture *f, pawl_owner owner, int64_t lease_ms, i
     return queue_claim(f, owner, lease_ms, limit, &opts);
 }
 
-const pawl_receipt *queue_held(const pawl_messages *list)
+const pawl_receipt *queue_receipts(const pawl_messages *list)
 {
     size_t count = pawl_messages_count(list);
     pawl_receipt *items = calloc(count + 1, sizeof *items);
@@ -163,7 +163,7 @@ const pawl_receipt *queue_held(const pawl_messages *list)
     if (!items)
         abort();
     for (size_t i = 0; i < count; i++)
-        items[i] = fixture_held(list, i);
+        items[i] = fixture_receipt(list, i);
     return keep_item(items, free);
 }
 
@@ -172,8 +172,8 @@ size_t queue_ack(fixture *f, pawl_owner owner, const pawl_messages *list)
     pawl_error err = PAWL_ERROR_INIT;
     size_t changed = 0;
 
-    assert_ok(pawl_queue_ack(fixture_store(f), owner, queue_held(list), pawl_messages_count(list),
-                             &changed, &err),
+    assert_ok(pawl_queue_ack(fixture_store(f), owner, queue_receipts(list),
+                             pawl_messages_count(list), &changed, &err),
               &err);
     return changed;
 }
@@ -184,7 +184,7 @@ size_t queue_abandon(fixture *f, pawl_owner owner, const pawl_messages *list, co
     pawl_error err = PAWL_ERROR_INIT;
     size_t changed = 0;
 
-    assert_ok(pawl_queue_abandon(fixture_store(f), owner, queue_held(list),
+    assert_ok(pawl_queue_abandon(fixture_store(f), owner, queue_receipts(list),
                                  pawl_messages_count(list), error, delay_ms, &changed, &err),
               &err);
     return changed;
@@ -195,8 +195,8 @@ size_t queue_fail(fixture *f, pawl_owner owner, const pawl_messages *list, const
     pawl_error err = PAWL_ERROR_INIT;
     size_t changed = 0;
 
-    assert_ok(pawl_queue_fail(fixture_store(f), owner, queue_held(list), pawl_messages_count(list),
-                              error, &changed, &err),
+    assert_ok(pawl_queue_fail(fixture_store(f), owner, queue_receipts(list),
+                              pawl_messages_count(list), error, &changed, &err),
               &err);
     return changed;
 }
@@ -206,8 +206,8 @@ size_t queue_renew(fixture *f, pawl_owner owner, const pawl_messages *list, int6
     pawl_error err = PAWL_ERROR_INIT;
     size_t changed = 0;
 
-    assert_ok(pawl_queue_renew(fixture_store(f), owner, queue_held(list), pawl_messages_count(list),
-                               lease_ms, &changed, &err),
+    assert_ok(pawl_queue_renew(fixture_store(f), owner, queue_receipts(list),
+                               pawl_messages_count(list), lease_ms, &changed, &err),
               &err);
     return changed;
 }
@@ -217,7 +217,7 @@ size_t queue_release(fixture *f, pawl_owner owner, const pawl_messages *list)
     pawl_error err = PAWL_ERROR_INIT;
     size_t changed = 0;
 
-    assert_ok(pawl_queue_release(fixture_store(f), owner, queue_held(list),
+    assert_ok(pawl_queue_release(fixture_store(f), owner, queue_receipts(list),
                                  pawl_messages_count(list), &changed, &err),
               &err);
     return changed;

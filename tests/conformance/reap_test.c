@@ -1,15 +1,15 @@
 /* tests/conformance/reap_test.c - leases that ran out. */
 #include "queue_fixture.h"
 
-PAWL_TEST(reap_takes_back_what_expired_and_nothing_else)
+PAWL_TEST(reap_recovers_expired_leases_and_nothing_else)
 {
     fixture *f = fixture_open(NULL);
     pawl_work_id expired = fixture_send(f, "t", "expired");
-    pawl_work_id held, ready = queue_send_after(f, "t", "ready", HOUR_MS);
+    pawl_work_id receipt, ready = queue_send_after(f, "t", "ready", HOUR_MS);
     const pawl_message *m;
 
     fixture_claim(f, queue_owner(1), 10 * SECOND_MS, 1);
-    held = fixture_send(f, "t", "held");
+    receipt = fixture_send(f, "t", "held");
     fixture_claim(f, queue_owner(2), 20 * SECOND_MS, 1);
     fixture_advance(f, 10 * SECOND_MS - 1);
     assert_int_equal(0, queue_reap(f));
@@ -20,7 +20,7 @@ PAWL_TEST(reap_takes_back_what_expired_and_nothing_else)
     assert_true(pawl_owner_is_zero(pawl_message_owner(m)));
     assert_time(0, pawl_message_lease_until(m));
     assert_time(fixture_now(f).us, pawl_message_next_attempt_at(m));
-    assert_int_equal(PAWL_STATE_RUNNING, fixture_state(f, held));
+    assert_int_equal(PAWL_STATE_RUNNING, fixture_state(f, receipt));
     assert_int_equal(0, pawl_message_retries(queue_get(f, ready)));
     assert_int_equal(0, queue_reap(f));
     queue_check(f);
@@ -141,13 +141,13 @@ PAWL_TEST(of_one_claim_some_are_renewed_and_some_are_not)
     for (int i = 0; i < 5; i++)
         fixture_send(f, "t", test_note("%d", i));
     list = fixture_claim(f, queue_owner(1), 10 * SECOND_MS, 5);
-    renewed[0] = fixture_held(list, 1);
-    renewed[1] = fixture_held(list, 3);
+    renewed[0] = fixture_receipt(list, 1);
+    renewed[1] = fixture_receipt(list, 3);
     fixture_advance(f, 5 * SECOND_MS);
     assert_ok(
         pawl_queue_renew(fixture_store(f), queue_owner(1), renewed, 2, 10 * SECOND_MS, NULL, &err),
         &err);
-    assert_ok(pawl_queue_ack(fixture_store(f), queue_owner(1), queue_held(list), 1, NULL, &err),
+    assert_ok(pawl_queue_ack(fixture_store(f), queue_owner(1), queue_receipts(list), 1, NULL, &err),
               &err);
     fixture_advance(f, 6 * SECOND_MS);
     assert_int_equal(2, queue_reap(f));
@@ -159,7 +159,7 @@ PAWL_TEST(of_one_claim_some_are_renewed_and_some_are_not)
     queue_check(f);
 }
 
-PAWL_TEST(reap_never_touches_what_is_finished)
+PAWL_TEST(reap_never_changes_finished_messages)
 {
     static const pawl_state ends[] = {PAWL_STATE_DONE, PAWL_STATE_FAILED};
     fixture *f = fixture_open(NULL);
@@ -177,7 +177,7 @@ PAWL_TEST(reap_never_touches_what_is_finished)
     assert_int_equal(0, fixture_count(f, "SELECT count(*) FROM {claim}"));
 }
 
-PAWL_TEST(what_was_released_or_abandoned_is_not_reaped_for_its_old_lease)
+PAWL_TEST(released_or_abandoned_messages_are_not_reaped_for_their_old_lease)
 {
     fixture *f = fixture_open(NULL);
     pawl_work_id first = fixture_send(f, "t", "1");

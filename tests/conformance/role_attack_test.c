@@ -1,6 +1,6 @@
 /*
  * tests/conformance/role_attack_test.c - users with pawl's roles on PostgreSQL try what they were
- * not granted. role_every_test.c tries every function and relation that there is.
+ * not granted. role_objects_test.c tries every function and relation that there is.
  *
  * SET ROLE inside a DO block gives the rights of the role and no others. Every attempt runs in a
  * subtransaction, so that one that succeeds leaves nothing behind for the next.
@@ -85,7 +85,7 @@ PAWL_TEST_ON(postgres, a_sender_reads_nothing_and_writes_only_through_enqueue)
     queue_check(f);
 }
 
-PAWL_TEST_ON(postgres, no_role_changes_what_the_schema_consists_of)
+PAWL_TEST_ON(postgres, no_role_changes_the_schema)
 {
     static const char *const roles[] = {"pawl_send", "pawl_work", "pawl_admin"};
     static const char *const attacks[] = {

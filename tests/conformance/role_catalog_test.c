@@ -18,7 +18,7 @@ static void assert_none(fixture *f, const char *rule, const char *sql)
         test_fail("%s:\n%s", rule, found);
 }
 
-PAWL_TEST_ON(postgres, every_function_is_listed_with_who_may_call_it)
+PAWL_TEST_ON(postgres, every_function_is_listed_with_the_roles_that_may_call_it)
 {
     fixture *f = fixture_open(NULL);
 
@@ -39,7 +39,7 @@ PAWL_TEST_ON(postgres, every_function_is_listed_with_who_may_call_it)
                 " WHERE a.caller NOT IN ('pawl_send', 'pawl_work', 'pawl_admin', 'owner', 'part')");
 }
 
-PAWL_TEST_ON(postgres, a_role_may_call_what_is_listed_for_it_and_nothing_else)
+PAWL_TEST_ON(postgres, a_role_may_call_only_the_functions_listed_for_it)
 {
     fixture *f = fixture_open(NULL);
 
@@ -58,7 +58,7 @@ PAWL_TEST_ON(postgres, a_role_may_call_what_is_listed_for_it_and_nothing_else)
                 " AND (g.grantee = 0 OR (g.is_grantable AND g.grantee <> p.proowner))");
 }
 
-PAWL_TEST_ON(postgres, what_a_role_may_call_runs_as_the_schemas_owner_under_a_fixed_search_path)
+PAWL_TEST_ON(postgres, granted_functions_run_as_the_schemas_owner_under_a_fixed_search_path)
 {
     fixture *f = fixture_open(NULL);
 

@@ -58,7 +58,7 @@ static void take_noted_keys(fixture *f)
                     " string_to_table(current_setting('harness.keys'), ',') AS k");
 }
 
-PAWL_TEST_ON(postgres, maintenance_moves_totals_while_a_stranger_has_every_advisory_lock)
+PAWL_TEST_ON(postgres, maintenance_moves_totals_while_another_session_has_every_advisory_lock)
 {
     fixture *f = fixture_open(NULL);
 
@@ -70,7 +70,8 @@ PAWL_TEST_ON(postgres, maintenance_moves_totals_while_a_stranger_has_every_advis
     assert_int_equal(0, fixture_count(f, "SELECT count(*) FROM {lane} WHERE paused IS NULL"));
 }
 
-PAWL_TEST_ON(postgres, maintenance_examines_idle_lanes_while_a_stranger_has_every_advisory_lock)
+PAWL_TEST_ON(postgres,
+             maintenance_examines_idle_lanes_while_another_session_has_every_advisory_lock)
 {
     fixture *f = fixture_open(NULL);
 
@@ -82,7 +83,7 @@ PAWL_TEST_ON(postgres, maintenance_examines_idle_lanes_while_a_stranger_has_ever
     assert_int_equal(1, fixture_count(f, "SELECT {lane_clean}(100)"));
 }
 
-PAWL_TEST_ON(postgres, a_topic_is_paused_and_resumed_while_a_stranger_has_every_advisory_lock)
+PAWL_TEST_ON(postgres, a_topic_is_paused_and_resumed_while_another_session_has_every_advisory_lock)
 {
     fixture *f = fixture_open(NULL);
 
@@ -99,7 +100,7 @@ PAWL_TEST_ON(postgres, a_topic_is_paused_and_resumed_while_a_stranger_has_every_
     assert_int_equal(1, pawl_messages_count(fixture_claim(f, queue_owner(1), MINUTE_MS, 1)));
 }
 
-PAWL_TEST_ON(postgres, a_delivery_is_received_while_a_stranger_has_the_lock_of_its_key)
+PAWL_TEST_ON(postgres, a_delivery_is_received_while_another_session_has_its_advisory_lock)
 {
     fixture *f = fixture_open(NULL);
 

@@ -79,15 +79,15 @@ PAWL_TEST_ON(postgres, a_worker_may_send_work_and_clean_up)
     pawl_error err = PAWL_ERROR_INIT;
     pawl_message_spec message = queue_message("t", "x");
     static struct guest guest;
-    pawl_messages *held = NULL;
+    pawl_messages *receipt = NULL;
     const pawl_receipt *items;
 
     enter(&guest, f, "pawl_work");
     for (int i = 0; i < 5; i++)
         assert_ok(pawl_outbox_enqueue(guest.store, &message, NULL, &err), &err);
     assert_ok(try_claim(&guest, &err), &err);
-    assert_ok(pawl_queue_owned(guest.store, queue_owner(1), &held, &err), &err);
-    items = queue_held(queue_keep(held));
+    assert_ok(pawl_queue_owned(guest.store, queue_owner(1), &receipt, &err), &err);
+    items = queue_receipts(queue_keep(receipt));
     assert_ok(pawl_queue_renew(guest.store, queue_owner(1), items, 5, MINUTE_MS, NULL, &err), &err);
     assert_ok(pawl_queue_ack(guest.store, queue_owner(1), items, 1, NULL, &err), &err);
     assert_ok(pawl_queue_fail(guest.store, queue_owner(1), items + 1, 1, "x", NULL, &err), &err);
@@ -106,7 +106,7 @@ PAWL_TEST_ON(postgres, a_worker_may_send_work_and_clean_up)
     queue_check(f);
 }
 
-PAWL_TEST_ON(postgres, a_worker_may_hold_leases_and_only_an_administrator_takes_them_away)
+PAWL_TEST_ON(postgres, a_worker_role_may_own_leases_and_only_an_administrator_revokes_them)
 {
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;

@@ -63,7 +63,7 @@ PAWL_TEST(deploy_creates_the_schema_and_may_be_repeated)
     assert_int_equal(1, fixture_count(f, "SELECT count(*) FROM {meta}"));
 }
 
-PAWL_TEST(opening_with_deploy_schema_creates_what_is_missing)
+PAWL_TEST(opening_with_deploy_schema_creates_missing_objects)
 {
     fixture *f = fixture_open(&empty);
     pawl_error err = PAWL_ERROR_INIT;
@@ -112,7 +112,7 @@ PAWL_TEST(a_schema_that_needs_a_newer_library_is_refused)
     assert_int_equal(999, inspect(f).compatible_from);
 }
 
-PAWL_TEST(a_newer_schema_that_is_compatible_is_used_and_left_alone)
+PAWL_TEST(a_compatible_newer_schema_is_used_unchanged)
 {
     fixture *f = fixture_open(&empty);
     pawl_error err = PAWL_ERROR_INIT;
@@ -125,7 +125,7 @@ PAWL_TEST(a_newer_schema_that_is_compatible_is_used_and_left_alone)
     assert_int_equal(999, inspect(f).version);
 }
 
-PAWL_TEST(tables_of_somebody_else_are_not_ours)
+PAWL_TEST(tables_of_another_program_are_not_used)
 {
     fixture *f = fixture_open(&empty);
     pawl_error err;
@@ -218,7 +218,7 @@ PAWL_TEST(the_store_says_its_engine)
                         pawl_store_engine(fixture_store(f)));
 }
 
-PAWL_TEST(constraints_say_what_the_library_says)
+PAWL_TEST(constraints_agree_with_the_library)
 {
     fixture *f = fixture_open(NULL);
 
@@ -271,21 +271,21 @@ PAWL_TEST_ON(postgres, postgres_gives_the_public_nothing)
     fixture *f = fixture_open(NULL);
 
     /* Roles are the whole server's, and this program may run twice at once. */
-    const char *nobody = test_note("pawl_test_nobody_%ld", (long)getpid());
-    fixture_exec(f, "CREATE ROLE %s", nobody);
+    const char *no_owner = test_note("pawl_test_nobody_%ld", (long)getpid());
+    fixture_exec(f, "CREATE ROLE %s", no_owner);
     assert_int_equal(0, fixture_count(f,
                                       "SELECT count(*) FROM pg_proc p JOIN pg_namespace n"
                                       " ON n.oid = p.pronamespace WHERE n.nspname = '%s'"
                                       " AND has_function_privilege('%s', p.oid,"
                                       " 'EXECUTE')",
-                                      fixture_store_options(f)->schema, nobody));
+                                      fixture_store_options(f)->schema, no_owner));
     assert_int_equal(0, fixture_count(f,
                                       "SELECT count(*) FROM pg_class c JOIN pg_namespace n"
                                       " ON n.oid = c.relnamespace WHERE n.nspname = '%s'"
                                       " AND c.relkind IN ('r', 'v') AND"
                                       " has_table_privilege('%s', c.oid, 'SELECT')",
-                                      fixture_store_options(f)->schema, nobody));
-    fixture_exec(f, "DROP ROLE %s", nobody);
+                                      fixture_store_options(f)->schema, no_owner));
+    fixture_exec(f, "DROP ROLE %s", no_owner);
 }
 
 PAWL_TEST(a_result_struct_of_another_version_is_filled_as_far_as_both_have_it)

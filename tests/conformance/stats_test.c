@@ -38,7 +38,7 @@ PAWL_TEST(an_empty_store_has_no_topics)
     pawl_stats_free(stats);
 }
 
-PAWL_TEST(stats_count_what_waits_and_what_is_held)
+PAWL_TEST(stats_count_ready_and_running_messages)
 {
     fixture *f = fixture_open(NULL);
     const pawl_topic_stats *s;

@@ -18,7 +18,7 @@ static bool is_postgres(void)
     return engine && strcmp(engine, "postgres") == 0;
 }
 
-static const char *place(void)
+static const char *location(void)
 {
     return is_postgres() ? getenv("PAWL_TEST_POSTGRES") : NULL;
 }
@@ -64,9 +64,9 @@ static const char *ask_database(const char *url, const char *sql)
 
 static bool schema_exists(const char *schema)
 {
-    return strcmp("1", ask_database(place(), test_note("SELECT count(*) FROM pg_namespace"
-                                                       " WHERE nspname = '%s'",
-                                                       schema))) == 0;
+    return strcmp("1", ask_database(location(), test_note("SELECT count(*) FROM pg_namespace"
+                                                          " WHERE nspname = '%s'",
+                                                          schema))) == 0;
 }
 
 static int files_in(const char *path)
@@ -143,7 +143,7 @@ static void advance(pawl_testing *testing, int64_t ms)
 PAWL_TEST(nothing_remains_of_a_temporary_store)
 {
     use_own_directory();
-    pawl_testing *testing = make_testing(place(), false);
+    pawl_testing *testing = make_testing(location(), false);
     const char *schema = test_note("%s", pawl_testing_schema(testing));
     struct stat about;
 
@@ -168,8 +168,8 @@ PAWL_TEST(nothing_remains_of_a_temporary_store)
 
 PAWL_TEST(two_temporary_stores_do_not_see_each_other)
 {
-    pawl_testing *one = make_testing(place(), true);
-    pawl_testing *two = make_testing(place(), true);
+    pawl_testing *one = make_testing(location(), true);
+    pawl_testing *two = make_testing(location(), true);
     pawl_error err = PAWL_ERROR_INIT;
     pawl_wall now;
 
@@ -185,7 +185,7 @@ PAWL_TEST(two_temporary_stores_do_not_see_each_other)
 
 PAWL_TEST(a_second_store_reaches_the_same_database)
 {
-    pawl_testing *testing = make_testing(place(), true);
+    pawl_testing *testing = make_testing(location(), true);
     pawl_store_options opts = PAWL_STORE_OPTIONS_INIT;
     pawl_error err = PAWL_ERROR_INIT;
     pawl_messages *list = NULL;
@@ -248,7 +248,7 @@ static void work_through_hours(pawl_testing *testing)
 
 PAWL_TEST(a_worker_goes_through_hours_in_a_moment)
 {
-    work_through_hours(make_testing(place(), true));
+    work_through_hours(make_testing(location(), true));
 }
 
 PAWL_TEST_ON(sqlite, sqlite_in_memory_will_do)
@@ -263,8 +263,8 @@ PAWL_TEST_ON(sqlite, sqlite_in_memory_will_do)
 
 PAWL_TEST(the_clock_goes_forwards_and_only_where_there_is_one)
 {
-    pawl_testing *testing = make_testing(place(), true);
-    pawl_testing *other = make_testing(place(), false);
+    pawl_testing *testing = make_testing(location(), true);
+    pawl_testing *other = make_testing(location(), false);
     pawl_error err = PAWL_ERROR_INIT;
     pawl_wall later = {PAWL_TESTING_START.us + 5}, now;
 
@@ -304,7 +304,7 @@ static int schemas_in(const char *database_url)
                        NULL, 10);
 }
 
-PAWL_TEST(what_cannot_be_made_says_why_and_leaves_nothing)
+PAWL_TEST(a_store_that_cannot_be_created_reports_why_and_leaves_nothing)
 {
     pawl_store_options store = PAWL_STORE_OPTIONS_INIT;
 
@@ -321,7 +321,7 @@ PAWL_TEST(what_cannot_be_made_says_why_and_leaves_nothing)
         use_directory(own);
     }
     store.pool_size = 0;
-    refuse(place(), &store, PAWL_E_INVALID, "pool_size");
+    refuse(location(), &store, PAWL_E_INVALID, "pool_size");
     assert_int_equal(0, left_behind());
 }
 
@@ -329,18 +329,19 @@ PAWL_TEST_ON(postgres, a_store_that_fails_half_way_takes_its_schema_with_it)
 {
     pawl_store_options store = PAWL_STORE_OPTIONS_INIT;
 
-    if (strstr(place(), "://"))
+    if (strstr(location(), "://"))
         test_fail("PAWL_TEST_POSTGRES must be in the form 'host=... dbname=...'");
     /* A role of its own, so that others' schemas are not counted. */
     const char *role = test_note("half_way_%d", (int)getpid());
-    ask_database(place(),
+    ask_database(location(),
                  test_note("CREATE ROLE %s LOGIN; GRANT CREATE ON DATABASE %s TO %s", role,
-                           ask_database(place(), "SELECT quote_ident(current_database())"), role));
-    const char *url = test_note("%s user=%s", place(), role);
+                           ask_database(location(), "SELECT quote_ident(current_database())"),
+                           role));
+    const char *url = test_note("%s user=%s", location(), role);
     store.backoff_local.base_ms = 0; /* found out only when the store is opened */
     refuse(url, &store, PAWL_E_INVALID, "backoff_local");
     assert_int_equal(0, schemas_in(url));
-    ask_database(place(), test_note("DROP OWNED BY %s; DROP ROLE %s", role, role));
+    ask_database(location(), test_note("DROP OWNED BY %s; DROP ROLE %s", role, role));
 }
 
 /* In a process of its own, which ends without cleaning up. */
@@ -354,7 +355,7 @@ static const char *orphan(void)
     if (child == 0) {
         pawl_testing *testing = NULL;
         const char *name = "";
-        if (pawl_testing_new(place(), NULL, &testing, NULL) == PAWL_OK)
+        if (pawl_testing_new(location(), NULL, &testing, NULL) == PAWL_OK)
             name = pawl_testing_schema(testing);
         _exit(write(pipes[1], name, strlen(name)) > 0 ? 0 : 1);
     }
@@ -375,27 +376,28 @@ PAWL_TEST(schemas_of_killed_tests_are_swept_by_their_age)
         return;
     }
     const char *old = orphan(), *young = orphan();
-    pawl_testing *used = make_testing(place(), false);
+    pawl_testing *used = make_testing(location(), false);
     /* Made 400 days ago. */
-    ask_database(place(), test_note("DO $$ BEGIN EXECUTE format('COMMENT ON SCHEMA %s IS %%L',"
-                                    " 'temporary store of a test, made at ' || (extract(epoch FROM"
-                                    " clock_timestamp() - interval '400 days') * 1000000)::bigint);"
-                                    " END $$",
-                                    old));
-    assert_int_equal(PAWL_E_INVALID, pawl_testing_sweep(place(), -1, &removed, &err));
+    ask_database(location(),
+                 test_note("DO $$ BEGIN EXECUTE format('COMMENT ON SCHEMA %s IS %%L',"
+                           " 'temporary store of a test, made at ' || (extract(epoch FROM"
+                           " clock_timestamp() - interval '400 days') * 1000000)::bigint);"
+                           " END $$",
+                           old));
+    assert_int_equal(PAWL_E_INVALID, pawl_testing_sweep(location(), -1, &removed, &err));
     assert_int_equal(7, removed);
     /* How many: the same test may run beside this one, and sweep for both. */
-    assert_ok(pawl_testing_sweep(place(), 365 * DAY_MS, &removed, &err), &err);
+    assert_ok(pawl_testing_sweep(location(), 365 * DAY_MS, &removed, &err), &err);
     assert_in_range(removed, 0, 2);
     assert_false(schema_exists(old));
     assert_true(schema_exists(young));
     assert_int_equal(0, count_messages(used));
-    ask_database(place(), test_note("DROP SCHEMA %s CASCADE", young));
+    ask_database(location(), test_note("DROP SCHEMA %s CASCADE", young));
 }
 
 PAWL_TEST(a_child_process_removes_nothing)
 {
-    pawl_testing *testing = make_testing(place(), false);
+    pawl_testing *testing = make_testing(location(), false);
     int status = 1;
     pid_t child = fork();
 

@@ -138,7 +138,8 @@ static void run_inside(timers *t, const char *sql)
     assert_ok(pawl_outbox_enqueue(t->store, &message, NULL, &err), &err);
     assert_ok(pawl_queue_claim(t->store, queue_owner(9), DAY_MS, 1, &options, &list, &err), &err);
     queue_keep(list);
-    pawl_status st = pawl_tx_begin_for(t->store, queue_owner(9), fixture_held(list, 0), &tx, &err);
+    pawl_status st =
+        pawl_tx_begin_for(t->store, queue_owner(9), fixture_receipt(list, 0), &tx, &err);
     assert_ok(st, &err);
     if (sqlite3_exec(pawl_tx_sqlite(tx), sql, NULL, NULL, &problem) != SQLITE_OK)
         test_fail("%s: %s", sql, problem);
@@ -262,9 +263,9 @@ const char *timers_deliver(timers *t, int limit)
     }
     assert_ok(pawl_queue_claim(t->store, owner, MINUTE_MS, limit, NULL, &list, &err), &err);
     queue_keep(list);
-    assert_ok(
-        pawl_queue_ack(t->store, owner, queue_held(list), pawl_messages_count(list), NULL, &err),
-        &err);
+    assert_ok(pawl_queue_ack(t->store, owner, queue_receipts(list), pawl_messages_count(list), NULL,
+                             &err),
+              &err);
     return queue_payloads(list);
 }
 

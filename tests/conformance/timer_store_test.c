@@ -24,7 +24,7 @@ PAWL_TEST(messages_that_were_due_at_once_are_not_timers)
     assert_int_equal(3, fixture_count(t->f, "SELECT count(*) FROM {timer}"));
 }
 
-PAWL_TEST(what_a_worker_has_begun_with_is_neither_pending_nor_cancelled)
+PAWL_TEST(a_run_that_a_worker_has_begun_is_neither_pending_nor_cancelled)
 {
     timers *t = timers_on_store();
     pawl_owner owner = queue_owner(1);
@@ -176,7 +176,7 @@ PAWL_TEST(a_strategy_must_be_whole)
     pawl_scheduler_free(NULL);
 }
 
-PAWL_TEST(memory_remembers_as_many_finished_timers_as_it_is_told_to)
+PAWL_TEST(memory_keeps_the_configured_number_of_finished_timers)
 {
     pawl_scheduler_memory_options options = PAWL_SCHEDULER_MEMORY_OPTIONS_INIT;
     pawl_message_spec message = queue_message("t", "x");

@@ -222,7 +222,7 @@ TIMER_TEST(a_cancelled_timer_is_never_delivered)
     assert_int_equal(PAWL_STATE_DONE, timers_state(t, stays.message_id));
 }
 
-TIMER_TEST(a_timer_whose_time_has_come_can_be_cancelled_until_somebody_takes_it)
+TIMER_TEST(a_due_timer_can_be_cancelled_until_it_is_claimed)
 {
     pawl_enqueued first = timers_after(t, "t", "first", MINUTE_MS);
     pawl_enqueued second = timers_after(t, "t", "second", 2 * MINUTE_MS);
@@ -258,7 +258,7 @@ TIMER_TEST(many_are_cancelled_at_once_and_the_others_are_passed_over)
                   pawl_timer_cancel(t->scheduler, ids, PAWL_BATCH_MAX + 1, NULL, &err), &err);
 }
 
-TIMER_TEST(what_is_not_there_is_not_found)
+TIMER_TEST(an_absent_service_is_not_found)
 {
     pawl_error err = PAWL_ERROR_INIT;
     pawl_messages *one = NULL;

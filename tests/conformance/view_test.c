@@ -43,7 +43,7 @@ PAWL_TEST(the_timer_view_has_the_columns_its_users_know)
     has_columns(fixture_open(NULL), "timer", columns, COUNT_OF(columns));
 }
 
-PAWL_TEST(the_outbox_view_follows_a_message_through_its_life)
+PAWL_TEST(the_outbox_view_follows_the_states_of_a_message)
 {
     fixture *f = fixture_open(NULL);
     pawl_owner owner = queue_owner(1);

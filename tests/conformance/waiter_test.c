@@ -158,7 +158,7 @@ static pawl_receipt held_by(bed *b, pawl_owner owner)
     pawl_error err = PAWL_ERROR_INIT;
 
     assert_ok(pawl_queue_owned(b->other, owner, &list, &err), &err);
-    return fixture_held(queue_keep(list), 0);
+    return fixture_receipt(queue_keep(list), 0);
 }
 
 static const char *release(bed *b)
@@ -252,7 +252,7 @@ PAWL_TEST(reaping_wakes)
     expect_woken(reap);
 }
 
-PAWL_TEST(abandoning_wakes_when_its_time_has_come)
+PAWL_TEST(an_abandoned_message_wakes_a_worker_when_due)
 {
     expect_woken(abandon);
 }
@@ -344,7 +344,7 @@ PAWL_TEST(a_deadline_and_a_nudge_end_the_wait)
     assert_int_equal(PAWLI_WOKEN_DEADLINE, wait_until(&b, 0));
 }
 
-PAWL_TEST(without_listening_it_looks_now_and_then)
+PAWL_TEST(without_notify_it_polls)
 {
     bed b = make_bed(NULL, false);
 
@@ -356,7 +356,7 @@ PAWL_TEST(without_listening_it_looks_now_and_then)
     assert_int_equal(0, sleepers(&b));
 }
 
-PAWL_TEST_ON(postgres_direct, a_sleeper_is_written_down_and_goes_with_its_waiter)
+PAWL_TEST_ON(postgres_direct, a_waiter_row_is_stored_and_removed_with_its_waiter)
 {
     bed b = make_bed(NULL, true);
 
@@ -367,7 +367,7 @@ PAWL_TEST_ON(postgres_direct, a_sleeper_is_written_down_and_goes_with_its_waiter
     assert_int_equal(0, sleepers(&b));
 }
 
-PAWL_TEST_ON(postgres, senders_notify_only_when_somebody_sleeps_who_is_not_dead)
+PAWL_TEST_ON(postgres, senders_notify_only_when_a_live_waiter_waits)
 {
     bed b = make_bed(NULL, true);
 
@@ -379,7 +379,7 @@ PAWL_TEST_ON(postgres, senders_notify_only_when_somebody_sleeps_who_is_not_dead)
     assert_int_equal(0, fixture_count(b.f, "SELECT {wake}()"));
 }
 
-PAWL_TEST_ON(postgres_direct, going_to_sleep_removes_dead_sleepers)
+PAWL_TEST_ON(postgres_direct, registering_a_waiter_removes_dead_waiter_rows)
 {
     bed b = make_bed(NULL, true);
 
@@ -391,7 +391,7 @@ PAWL_TEST_ON(postgres_direct, going_to_sleep_removes_dead_sleepers)
     assert_int_equal(1, fixture_count(b.f, "SELECT {wake}()"));
 }
 
-PAWL_TEST_ON(postgres, a_dead_sleeper_that_somebody_has_locked_is_left_to_them)
+PAWL_TEST_ON(postgres, a_dead_waiter_row_locked_by_another_session_is_skipped)
 {
     bed b = make_bed(NULL, true);
 
@@ -420,7 +420,7 @@ PAWL_TEST_ON(postgres, a_transaction_with_an_old_snapshot_always_notifies)
 }
 
 /* It sent before anybody slept, so it does not notify; but it had its id before that. */
-PAWL_TEST_ON(postgres, a_transaction_that_sent_before_the_sleeper_was_there_is_waited_for)
+PAWL_TEST_ON(postgres, a_transaction_that_sent_before_the_waiter_registered_is_waited_for)
 {
     const fixture_options real = {.real_clock = true};
     bed b = make_bed(&real, true);
@@ -438,7 +438,7 @@ PAWL_TEST_ON(postgres, a_transaction_that_sent_before_the_sleeper_was_there_is_w
  * The sleeper has its transaction id first; the sender has a higher one, and looks before the
  * sleeper's commit. So it is not enough that nobody with an id below the sleeper's is left.
  */
-PAWL_TEST_ON(postgres, a_sender_that_began_after_the_sleeper_and_did_not_see_it_is_waited_for)
+PAWL_TEST_ON(postgres, a_sender_that_began_after_the_waiter_and_did_not_see_it_is_waited_for)
 {
     bed b = make_bed(NULL, true);
 
@@ -454,7 +454,7 @@ PAWL_TEST_ON(postgres, a_sender_that_began_after_the_sleeper_and_did_not_see_it_
     fixture_tx_exec(b.f, 1, "COMMIT");
 }
 
-PAWL_TEST_ON(postgres, who_must_prepare_a_transaction_can_send_without_notifying)
+PAWL_TEST_ON(postgres, a_prepared_transaction_can_send_without_notifying)
 {
     bed b = make_bed(NULL, true);
 
@@ -485,7 +485,7 @@ PAWL_TEST_ON(postgres_direct, a_listening_connection_that_was_lost_is_made_again
     assert_string_equal("elsewhere", queue_payloads(claim_or_sleep(&b)));
 }
 
-PAWL_TEST(what_others_write_that_is_not_for_us_does_not_end_the_wait)
+PAWL_TEST(unrelated_writes_do_not_end_the_wait)
 {
     bed b = make_bed(NULL, true);
 
@@ -501,7 +501,7 @@ PAWL_TEST(what_others_write_that_is_not_for_us_does_not_end_the_wait)
     assert_true(why == PAWLI_WOKEN_DEADLINE || why == PAWLI_WOKEN_POLL);
 }
 
-PAWL_TEST_ON(sqlite, a_database_in_memory_is_looked_at)
+PAWL_TEST_ON(sqlite, an_in_memory_database_is_checked)
 {
     pawl_store_options opts = PAWL_STORE_OPTIONS_INIT;
     pawl_error err = PAWL_ERROR_INIT;

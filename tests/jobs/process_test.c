@@ -75,7 +75,7 @@ static void start_scheduler(simulation *p, int which)
 
 static void tell(scheduler *s)
 {
-    child_tell(&s->process, 'x');
+    child_write(&s->process, 'x');
     s->told++;
 }
 

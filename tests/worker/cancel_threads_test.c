@@ -11,7 +11,7 @@
 struct waiting {
     counter entered;
     counter left;
-    pawl_result verdict;
+    pawl_result result;
     atomic_int fd; /* of the last call */
 };
 
@@ -36,7 +36,7 @@ static pawl_result wait_at_fd(pawl_task *task, void *context)
     if (!readable(fd, 60000) || !pawl_task_cancelled(task) || !readable(fd, 0))
         return PAWL_FAIL;
     counter_add(&waiting->left, 1);
-    return waiting->verdict;
+    return waiting->result;
 }
 
 static pawl_worker_options brief(void)
@@ -83,7 +83,7 @@ PAWL_TEST(stopping_makes_the_descriptor_readable)
     worker_stop(run);
     assert_int_equal(4, counter_get(&waiting.left));
     assert_int_equal(4, worker_stats(worker).released);
-    worker_check_nothing_held(f);
+    worker_check_nothing_leased(f);
 }
 
 /* Step by step the question itself finds out. */
@@ -127,7 +127,7 @@ PAWL_TEST(a_handler_may_give_its_message_back_without_counting_the_attempt)
 {
     fixture *f = fixture_open(NULL);
     pawl_worker *worker = worker_open(f, NULL);
-    recorder record = {.verdict = PAWL_RELEASE, .error = "not here"};
+    recorder record = {.result = PAWL_RELEASE, .error = "not here"};
     pawl_work_id id = fixture_send(f, "t", "x");
 
     worker_handle(worker, "t", recorder_handle, &record);
@@ -138,9 +138,9 @@ PAWL_TEST(a_handler_may_give_its_message_back_without_counting_the_attempt)
     assert_null(pawl_message_last_error(queue_get(f, id)));
     assert_int_equal(1, worker_stats(worker).released);
     assert_int_equal(0, worker_stats(worker).retried);
-    record.verdict = PAWL_DONE;
+    record.result = PAWL_DONE;
     worker_step(worker);
     assert_int_equal(1, record.attempt);
     assert_int_equal(PAWL_STATE_DONE, fixture_state(f, id));
-    worker_check_nothing_held(f);
+    worker_check_nothing_leased(f);
 }

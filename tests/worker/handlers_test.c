@@ -30,7 +30,7 @@ PAWL_TEST(a_message_goes_to_the_handler_of_exactly_its_topic)
     assert_string_equal("c", rest.seen);
     assert_int_equal(4, worker_stats(worker).done);
     assert_int_equal(4, fixture_count(f, "SELECT count(*) FROM {outcome} WHERE state = 2"));
-    worker_check_nothing_held(f);
+    worker_check_nothing_leased(f);
 }
 
 PAWL_TEST(without_a_default_handler_other_topics_are_left_for_others)
@@ -120,7 +120,7 @@ PAWL_TEST(a_worker_with_neither_handlers_nor_a_scheduler_does_not_run)
     assert_status(PAWL_E_MISUSE, pawl_worker_run(worker_open(f, &options), &err), &err);
 }
 
-static pawl_result look_at_everything(pawl_task *task, void *context)
+static pawl_result check_every_getter(pawl_task *task, void *context)
 {
     const pawl_message *message = pawl_task_message(task);
     int *calls = context;
@@ -148,7 +148,7 @@ PAWL_TEST(a_handler_gets_the_whole_message)
     message.correlation_id = "order-7";
     message.priority = 4;
     pawl_worker *worker = worker_open(f, &options);
-    worker_handle(worker, "t", look_at_everything, &calls);
+    worker_handle(worker, "t", check_every_getter, &calls);
     pawl_work_id id = queue_send(f, &message).work_id;
     worker_until_idle(worker);
     assert_int_equal(1, calls);
@@ -156,11 +156,11 @@ PAWL_TEST(a_handler_gets_the_whole_message)
     assert_string_equal("press", pawl_message_processed_by(queue_get(f, id)));
 }
 
-PAWL_TEST(a_handler_that_says_retry_is_called_again_by_the_policy)
+PAWL_TEST(a_retrying_handler_is_called_again_by_the_policy)
 {
     fixture *f = fixture_open(NULL);
     pawl_worker *worker = worker_open(f, NULL);
-    recorder record = {.verdict = PAWL_RETRY, .error = "the printer is out of paper"};
+    recorder record = {.result = PAWL_RETRY, .error = "the printer is out of paper"};
     pawl_work_id id = fixture_send(f, "t", "x");
 
     worker_handle(worker, "t", recorder_handle, &record);
@@ -174,7 +174,7 @@ PAWL_TEST(a_handler_that_says_retry_is_called_again_by_the_policy)
     worker_until_idle(worker);
     assert_int_equal(2, record.calls);
     assert_int_equal(2, record.attempt);
-    record.verdict = PAWL_DONE;
+    record.result = PAWL_DONE;
     fixture_advance(f, 2 * SECOND_MS);
     worker_until_idle(worker);
     assert_int_equal(3, record.calls);
@@ -187,7 +187,7 @@ PAWL_TEST(a_handler_chooses_its_own_delay)
 {
     fixture *f = fixture_open(NULL);
     pawl_worker *worker = worker_open(f, NULL);
-    recorder record = {.verdict = PAWL_RETRY, .delay_ms = HOUR_MS};
+    recorder record = {.result = PAWL_RETRY, .delay_ms = HOUR_MS};
 
     worker_handle(worker, "t", recorder_handle, &record);
     fixture_send(f, "t", "x");
@@ -200,11 +200,11 @@ PAWL_TEST(a_handler_chooses_its_own_delay)
     assert_int_equal(2, record.calls);
 }
 
-PAWL_TEST(a_handler_that_says_fail_makes_a_dead_letter_with_its_reason)
+PAWL_TEST(a_failing_handler_makes_a_dead_letter_with_its_reason)
 {
     fixture *f = fixture_open(NULL);
     pawl_worker *worker = worker_open(f, NULL);
-    recorder record = {.verdict = PAWL_FAIL, .error = "no such customer"};
+    recorder record = {.result = PAWL_FAIL, .error = "no such customer"};
     pawl_work_id id = fixture_send(f, "t", "x");
 
     worker_handle(worker, "t", recorder_handle, &record);
@@ -221,7 +221,7 @@ PAWL_TEST(after_the_last_attempt_it_fails)
 {
     fixture *f = fixture_open(NULL);
     pawl_worker *worker = worker_open(f, NULL);
-    recorder record = {.verdict = PAWL_RETRY, .error = "again"};
+    recorder record = {.result = PAWL_RETRY, .error = "again"};
     pawl_message_spec message = queue_message("t", "x");
 
     message.max_attempts = 3;
@@ -258,9 +258,9 @@ PAWL_TEST(answers_of_all_kinds_in_one_batch_reach_their_messages)
 {
     fixture *f = fixture_open(NULL);
     pawl_worker *worker = worker_open(f, NULL);
-    recorder done = {0}, again = {.verdict = PAWL_RETRY, .error = "e1"},
-             later = {.verdict = PAWL_RETRY, .error = "e1", .delay_ms = 5000},
-             bad = {.verdict = PAWL_FAIL, .error = "e2"};
+    recorder done = {0}, again = {.result = PAWL_RETRY, .error = "e1"},
+             later = {.result = PAWL_RETRY, .error = "e1", .delay_ms = 5000},
+             bad = {.result = PAWL_FAIL, .error = "e2"};
 
     worker_handle(worker, "done", recorder_handle, &done);
     worker_handle(worker, "again", recorder_handle, &again);
@@ -284,12 +284,12 @@ PAWL_TEST(answers_of_all_kinds_in_one_batch_reach_their_messages)
                                       "SELECT count(*) FROM {queue} WHERE {us:run_at} = "
                                       "%" PRId64,
                                       FIXTURE_START.us + 5000000));
-    worker_check_nothing_held(f);
+    worker_check_nothing_leased(f);
 }
 
 /* ---- topics without a handler ---- */
 
-PAWL_TEST(a_missing_handler_is_warned_of_once_in_a_while_and_the_message_put_off)
+PAWL_TEST(a_missing_handler_is_logged_at_intervals_and_the_message_retried)
 {
     fixture *f = fixture_open(NULL);
     pawl_worker_options options = PAWL_WORKER_OPTIONS_INIT;
@@ -352,7 +352,7 @@ PAWL_TEST(calls_are_logged_as_info_and_failures_as_errors_without_the_payload)
 {
     fixture *f = fixture_open(NULL);
     pawl_worker *worker = worker_open(f, NULL);
-    recorder good = {0}, bad = {.verdict = PAWL_RETRY, .error = "the printer is on fire"};
+    recorder good = {0}, bad = {.result = PAWL_RETRY, .error = "the printer is on fire"};
     char id[PAWL_UUID_TEXT_SIZE];
 
     worker_handle(worker, "good", recorder_handle, &good);

@@ -56,7 +56,7 @@ PAWL_TEST(one_scheduler_at_a_time_and_the_next_takes_over)
     assert_int_equal(3, record.calls);
 }
 
-PAWL_TEST(a_worker_without_the_scheduler_leaves_jobs_alone)
+PAWL_TEST(a_worker_without_the_scheduler_starts_no_jobs)
 {
     fixture *f = fixture_open(NULL);
     pawl_worker_options options = PAWL_WORKER_OPTIONS_INIT;
@@ -95,7 +95,7 @@ typedef struct slow {
     fixture *f;
     int64_t takes_ms;
     bool cancelled;
-    pawl_result verdict;
+    pawl_result result;
 } slow;
 
 static pawl_result work_slowly(pawl_task *task, void *context)
@@ -106,7 +106,7 @@ static pawl_result work_slowly(pawl_task *task, void *context)
         fixture_advance(s->f, SECOND_MS);
         s->cancelled = pawl_task_cancelled(task);
     }
-    return s->cancelled ? PAWL_RETRY : s->verdict;
+    return s->cancelled ? PAWL_RETRY : s->result;
 }
 
 PAWL_TEST(a_run_that_takes_too_long_is_cancelled)

@@ -18,7 +18,7 @@ static fixture *open_real(void)
     return fixture_open(&opts);
 }
 
-PAWL_TEST(two_workers_and_a_job_put_while_they_run)
+PAWL_TEST(two_workers_and_a_job_stored_while_they_run)
 {
     fixture *f = open_real();
     static counter calls;
@@ -43,7 +43,7 @@ PAWL_TEST(two_workers_and_a_job_put_while_they_run)
     assert_int_equal(0, fixture_count(f, "SELECT count(*) FROM (SELECT job_id FROM {job_run} WHERE "
                                          "state <> 7 GROUP BY job_id, {us:scheduled_at} HAVING "
                                          "count(*) > 1) x"));
-    worker_check_nothing_held(f);
+    worker_check_nothing_leased(f);
 }
 
 PAWL_TEST(a_worker_may_be_nothing_but_a_scheduler)

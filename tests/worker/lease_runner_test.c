@@ -55,7 +55,7 @@ static pawl_status step_after(fixture *f, pawl_lease_runner *runner, int64_t ms)
 
 static int64_t left_ms(fixture *f)
 {
-    return (lease_look(f, "it")->expires_at.us - fixture_now(f).us) / 1000;
+    return (lease_read(f, "it")->expires_at.us - fixture_now(f).us) / 1000;
 }
 
 /* The store answers no renewal while the table has another name. */
@@ -64,7 +64,7 @@ static void break_leases(fixture *f)
     fixture_exec(f, "ALTER TABLE {lease} RENAME TO moved_lease");
 }
 
-static void mend_leases(fixture *f)
+static void restore_leases(fixture *f)
 {
     if (fixture_is_postgres(f))
         fixture_exec(f, "ALTER TABLE {moved_lease} RENAME TO lease");
@@ -86,8 +86,8 @@ PAWL_TEST(it_is_renewed_at_sixty_percent_for_as_long_as_it_runs)
         assert_int_equal(TTL_MS, left_ms(f));
         assert_int_equal(PAWL_E_HELD, lease_try(f, "it", 2));
     }
-    assert_time(lease_look(f, "it")->expires_at.us, pawl_lease_runner_expires_at(runner));
-    assert_int_equal(fence, lease_look(f, "it")->fence);
+    assert_time(lease_read(f, "it")->expires_at.us, pawl_lease_runner_expires_at(runner));
+    assert_int_equal(fence, lease_read(f, "it")->fence);
     assert_false(pawl_lease_runner_lost(runner));
     assert_false(readable(runner));
     assert_int_equal(0, loss.calls);
@@ -119,7 +119,7 @@ PAWL_TEST(freeing_gives_it_back_too)
 
     test_defer_cancel(runner);
     pawl_lease_runner_free(runner);
-    assert_false(lease_look(f, "it")->owned);
+    assert_false(lease_read(f, "it")->owned);
 }
 
 PAWL_TEST(it_is_lost_at_the_local_deadline)
@@ -172,7 +172,7 @@ PAWL_TEST(a_lease_that_was_taken_away_is_lost_at_the_next_renewal)
     assert_int_equal(PAWL_OK, lease_renew(f, "it", 2, fence)); /* the other one's is untouched */
 }
 
-PAWL_TEST(after_a_failure_it_is_tried_again_soon)
+PAWL_TEST(after_a_failure_it_is_retried_soon)
 {
     fixture *f = fixture_open(NULL);
     struct loss loss = {0};
@@ -182,13 +182,13 @@ PAWL_TEST(after_a_failure_it_is_tried_again_soon)
     assert_int_not_equal(PAWL_OK, step_after(f, runner, 18000));
     assert_int_equal(PAWL_OK, step_after(f, runner, 1499)); /* not yet: a twentieth of it */
     assert_int_not_equal(PAWL_OK, step_after(f, runner, 1));
-    mend_leases(f);
+    restore_leases(f);
     assert_int_equal(PAWL_OK, step_after(f, runner, 1500));
     assert_int_equal(TTL_MS, left_ms(f));
     break_leases(f); /* and the count begins anew */
     assert_int_not_equal(PAWL_OK, step_after(f, runner, 18000));
     assert_int_not_equal(PAWL_OK, step_after(f, runner, 1500));
-    mend_leases(f);
+    restore_leases(f);
     assert_false(pawl_lease_runner_lost(runner));
     assert_int_equal(PAWL_OK, step_after(f, runner, 1500));
 }
@@ -203,7 +203,7 @@ PAWL_TEST(three_failures_in_a_row_lose_it)
     assert_int_not_equal(PAWL_E_LOST, step_after(f, runner, 18000));
     assert_int_not_equal(PAWL_E_LOST, step_after(f, runner, 1500));
     assert_int_equal(PAWL_E_LOST, step_after(f, runner, 1500));
-    mend_leases(f);
+    restore_leases(f);
     assert_int_equal(PAWL_LEASE_FAILED, loss.why);
     assert_int_equal(1, loss.calls);
     assert_int_equal(PAWL_E_LOST, step_after(f, runner, 1500)); /* it stays lost */
@@ -221,7 +221,7 @@ PAWL_TEST(a_step_back_of_the_stores_clock_loses_nothing)
     assert_int_equal(PAWL_E_HELD, lease_try(f, "it", 2));
 }
 
-PAWL_TEST(what_somebody_holds_cannot_be_run)
+PAWL_TEST(a_running_message_cannot_be_run_again)
 {
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
@@ -259,12 +259,12 @@ PAWL_TEST(bad_options_are_refused)
                   pawl_lease_runner_start(fixture_store(f), "", NULL, &runner, &err), &err);
     assert_status(PAWL_E_INVALID, pawl_lease_runner_start(NULL, "it", NULL, &runner, &err), &err);
     assert_null(runner);
-    assert_null(lease_look(f, "it"));
+    assert_null(lease_read(f, "it"));
     pawl_lease_runner_free(NULL);
     assert_true(pawl_lease_runner_lost(NULL));
 }
 
-PAWL_TEST(a_worker_forgets_leases_that_ended_long_ago)
+PAWL_TEST(a_worker_prunes_old_leases)
 {
     fixture *f = fixture_open(NULL);
     pawl_worker *worker = worker_open(f, NULL);
@@ -274,8 +274,8 @@ PAWL_TEST(a_worker_forgets_leases_that_ended_long_ago)
     lease_take(f, "it", 1);
     fixture_advance(f, 7 * DAY_MS);
     worker_until_idle(worker);
-    assert_non_null(lease_look(f, "it"));
+    assert_non_null(lease_read(f, "it"));
     fixture_advance(f, MINUTE_MS + 5 * MINUTE_MS);
     worker_until_idle(worker);
-    assert_null(lease_look(f, "it"));
+    assert_null(lease_read(f, "it"));
 }

@@ -53,7 +53,7 @@ PAWL_TEST(the_thread_renews_by_itself)
 
     for (int i = 0; i < 3; i++) {
         fixture_advance(f, 10);
-        until(lease_look(f, "it")->renewed_at.us == fixture_now(f).us);
+        until(lease_read(f, "it")->renewed_at.us == fixture_now(f).us);
     }
     assert_ok(pawl_lease_runner_check(runner, &err), &err);
     assert_ok(pawl_lease_runner_stop(runner, &err), &err);
@@ -120,7 +120,7 @@ static const char *ask_until_lost(void *context, size_t index)
     return pawl_lease_runner_renew_now(asking->runner, NULL) == PAWL_E_LOST ? NULL : "it came back";
 }
 
-PAWL_TEST(any_thread_may_ask_and_one_is_told)
+PAWL_TEST(any_thread_may_ask_and_one_gets_the_answer)
 {
     fixture *f = fixture_open(NULL);
     struct asking asking = {.store = fixture_store(f)};
@@ -160,7 +160,7 @@ static void *wait_for_it(void *context)
     return NULL;
 }
 
-PAWL_TEST(who_waits_gets_it_when_it_is_given_back)
+PAWL_TEST(a_waiter_acquires_it_when_it_is_released)
 {
     fixture *f = fixture_open(NULL);
     struct waiter waiter = {.store = fixture_another_store(f), .wait_ms = HOUR_MS};
@@ -175,7 +175,7 @@ PAWL_TEST(who_waits_gets_it_when_it_is_given_back)
     assert_true(pawl_lease_runner_fence(waiter.runner) > fence);
 }
 
-PAWL_TEST(who_waits_gets_it_when_it_runs_out)
+PAWL_TEST(a_waiter_acquires_it_when_it_expires)
 {
     fixture *f = fixture_open(NULL);
     struct waiter waiter = {.store = fixture_another_store(f), .wait_ms = HOUR_MS};
@@ -189,7 +189,7 @@ PAWL_TEST(who_waits_gets_it_when_it_runs_out)
     assert_ok(waiter.status, &waiter.err);
 }
 
-PAWL_TEST(a_wait_ends_with_held)
+PAWL_TEST(a_wait_that_times_out_is_held)
 {
     fixture *f = fixture_open(NULL);
     struct waiter waiter = {.store = fixture_store(f), .wait_ms = 1};

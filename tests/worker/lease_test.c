@@ -12,7 +12,7 @@ struct slow {
     pawl_work_id to_cancel; /* cancelled by an administrator in the first call; 0: none */
     int calls;
     int cancelled; /* calls that were told to end */
-    pawl_result verdict;
+    pawl_result result;
 };
 
 static pawl_result slow_handle(pawl_task *task, void *context)
@@ -32,7 +32,7 @@ static pawl_result slow_handle(pawl_task *task, void *context)
             return PAWL_RETRY;
         }
     }
-    return slow->verdict;
+    return slow->result;
 }
 
 /* Housekeeping would reap, too. */
@@ -48,7 +48,7 @@ static pawl_worker *make_worker(fixture *f, struct slow *slow)
     return worker;
 }
 
-PAWL_TEST(leases_are_renewed_while_messages_wait_their_turn)
+PAWL_TEST(leases_are_renewed_while_messages_wait_for_a_handler)
 {
     fixture *f = fixture_open(NULL);
     struct slow slow = {.takes_ms = 15 * SECOND_MS, .reap = true};
@@ -113,7 +113,7 @@ PAWL_TEST(a_lost_lease_reaches_the_handler_and_its_result_is_dropped)
     assert_int_equal(PAWL_STATE_DONE, fixture_state(f, id));
 }
 
-PAWL_TEST(the_local_deadline_counts_even_if_nobody_has_reaped)
+PAWL_TEST(the_local_deadline_counts_even_before_a_reap)
 {
     fixture *f = fixture_open(NULL);
     struct slow slow = {.takes_ms = MINUTE_MS, .every_ms = 30 * SECOND_MS};
@@ -127,7 +127,7 @@ PAWL_TEST(the_local_deadline_counts_even_if_nobody_has_reaped)
     assert_int_equal(1, (int)queue_reap(f));
 }
 
-PAWL_TEST(what_is_lost_while_it_waits_is_never_handled)
+PAWL_TEST(a_message_whose_lease_is_lost_while_it_waits_is_not_handled)
 {
     fixture *f = fixture_open(NULL);
     struct slow slow = {.takes_ms = 31 * SECOND_MS, .reap = true};
@@ -210,7 +210,7 @@ static pawl_result steal_and_finish(pawl_task *task, void *context)
     return PAWL_DONE;
 }
 
-PAWL_TEST(the_answer_of_an_overtaken_handler_does_not_end_the_later_claim)
+PAWL_TEST(the_result_of_a_handler_whose_lease_expired_does_not_end_the_later_claim)
 {
     fixture *f = fixture_open(NULL);
     struct slow slow = {0};

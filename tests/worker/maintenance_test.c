@@ -1,4 +1,4 @@
-/* tests/worker/maintenance_test.c - maintenance keeps up with whatever there is to do. */
+/* tests/worker/maintenance_test.c - housekeeping by the worker, on the virtual clock. */
 #include "worker_fixture.h"
 
 #include <string.h>
@@ -10,148 +10,131 @@ static pawl_result handle_done(pawl_task *task, void *context)
     return PAWL_DONE;
 }
 
-/* Claims of which nothing is held, as a crash of two finishing transactions may leave them; their
- * checks are due, a millisecond apart. */
-static void leave_claims(fixture *f, int count)
-{
-    if (fixture_is_postgres(f))
-        fixture_exec(
-            f,
-            "INSERT INTO {claim} (fence, owner, owner_name, check_at, lease, ids)"
-            " SELECT 1000000 + i, '00000000-0000-0000-0000-000000000009', 'gone',"
-            " {at:%lld + i * 1000}, '1 s', ARRAY[900000 + i] FROM generate_series(1, %d) i",
-            (long long)FIXTURE_START.us, count);
-    else
-        fixture_exec(f,
-                     "INSERT INTO {claim} (fence, owner, owner_name, check_at, ids)"
-                     " WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %d)"
-                     " SELECT 1000000 + i, x'00000000000000000000000000000009', 'gone', {at:%lld + "
-                     "i * 1000},"
-                     " '[' || (900000 + i) || ']' FROM n",
-                     count, (long long)FIXTURE_START.us);
-}
-
-static int64_t claim_rows(fixture *f)
-{
-    return fixture_count(f, "SELECT count(*) FROM {claim}");
-}
-
-PAWL_TEST(one_step_reads_all_claims_that_are_due)
+PAWL_TEST(expired_leases_are_reaped_and_handled_in_one_step)
 {
     fixture *f = fixture_open(NULL);
     pawl_worker *worker = worker_open(f, NULL);
+    recorder record = {0};
+    pawl_work_id id = fixture_send(f, "t", "x");
 
-    worker_handle(worker, "t", handle_done, NULL);
+    worker_handle(worker, "t", recorder_handle, &record);
+    (void)fixture_claim(f, queue_owner(1), 30 * SECOND_MS, 10); /* by a worker that then dies */
     worker_until_idle(worker);
-    leave_claims(f, 10000);
-    fixture_advance(f, 20 * SECOND_MS);
+    assert_int_equal(0, record.calls);
+    fixture_advance(f, 31 * SECOND_MS);
     worker_step(worker);
-    assert_int_equal(0, claim_rows(f));
-    pawl_maintenance_stats reap = worker_stats(worker).maintenance[PAWL_MAINTENANCE_REAP];
-    assert_int_equal(0, reap.changed);
-    assert_int_equal(10000, reap.scanned);
-}
-
-/* A transaction ends that the cursor waits for: the claims that were read before are counted, too.
- */
-PAWL_TEST_ON(postgres, what_is_read_while_a_transaction_ends_is_counted)
-{
-    fixture *f = fixture_open(NULL);
-    pawl_error err = PAWL_ERROR_INIT;
-    pawl_scan scan = {0, true};
-    size_t read = 0;
-
-    fixture_tx_exec(f, 3, "BEGIN; SELECT pg_current_xact_id()");
-    for (int i = 0; i < 3; i++) {
-        fixture_advance(f, 20 * SECOND_MS);
-        assert_ok(pawl_queue_reap(fixture_store(f), NULL, &scan, &err), &err);
-    }
-    leave_claims(f, 50);
-    fixture_exec(f, "UPDATE {claim} SET check_at = check_at + interval '65 seconds'");
-    fixture_advance(f, 20 * SECOND_MS);
-    fixture_tx_exec(f, 3, "ROLLBACK");
-    scan.more = true;
-    while (scan.more || claim_rows(f) > 0) {
-        assert_ok(pawl_queue_reap(fixture_store(f), NULL, &scan, &err), &err);
-        read += scan.rows;
-    }
-    assert_int_equal(50, read);
-}
-
-/* Its lease has ended; the claims before it are read first, and nothing of them is found. */
-PAWL_TEST(a_dead_workers_message_is_recovered_in_the_first_step_after_its_lease)
-{
-    fixture *f = fixture_open(NULL);
-    pawl_worker *worker = worker_open(f, NULL);
-    pawl_work_id id;
-
-    worker_handle(worker, "t", handle_done, NULL);
-    worker_until_idle(worker);
-    leave_claims(f, 1000);
-    id = fixture_send(f, "t", "x");
-    fixture_claim(f, queue_owner(1), 3 * SECOND_MS, 1);
-    fixture_advance(f, 3 * SECOND_MS);
-    worker_step(worker);
+    assert_int_equal(1, record.calls);
+    assert_int_equal(2, record.attempt);
     assert_int_equal(PAWL_STATE_DONE, fixture_state(f, id));
+    assert_true(fixture_logged(f, PAWL_LOG_INFO, "reaped 1"));
+    pawl_maintenance_stats reap = worker_stats(worker).maintenance[PAWL_MAINTENANCE_REAP];
+    assert_int_equal(1, reap.changed);
+    assert_time(fixture_now(f).us, reap.last_success);
 }
 
-/* More deltas than one call moves. */
-PAWL_TEST_ON(postgres, one_step_folds_all_deltas)
+PAWL_TEST(messages_expire_and_old_ones_are_pruned)
 {
     fixture *f = fixture_open(NULL);
     pawl_worker *worker = worker_open(f, NULL);
+    pawl_message_spec message = queue_message("other", "x");
+    pawl_work_id old = queue_make(f, "t", "x", PAWL_STATE_DONE);
 
     worker_handle(worker, "t", handle_done, NULL);
+    message.expires_at = (pawl_wall){FIXTURE_START.us + 1000000};
+    pawl_work_id id = queue_send(f, &message).work_id;
     worker_until_idle(worker);
-    fixture_exec(f, "INSERT INTO {topic_stats_delta} (lane_id, state, n)"
-                    " SELECT 1, 2, 1 FROM generate_series(1, 25000)");
-    fixture_advance(f, MINUTE_MS);
-    worker_step(worker);
-    assert_int_equal(0, fixture_count(f, "SELECT count(*) FROM {topic_stats_delta}"));
+    fixture_advance(f, 5 * SECOND_MS);
+    worker_until_idle(worker);
+    assert_int_equal(PAWL_STATE_EXPIRED, fixture_state(f, id));
+    fixture_advance(f, 8 * DAY_MS);
+    worker_until_idle(worker);
+    assert_int_equal(0,
+                     fixture_count(f, "SELECT count(*) FROM {body} WHERE id = %d", (int)old.value));
+    assert_int_equal(1, worker_stats(worker).maintenance[PAWL_MAINTENANCE_PRUNE].changed);
 }
 
-/* As many as three calls remove, of messages, inbox records and leases alike. */
-PAWL_TEST(one_step_forgets_all_that_is_old_enough)
+PAWL_TEST(the_inbox_prunes_records_past_the_retention)
 {
     fixture *f = fixture_open(NULL);
     pawl_worker *worker = worker_open(f, NULL);
     pawl_error err = PAWL_ERROR_INIT;
-    enum { OLD = 2500 };
 
     worker_handle(worker, "t", handle_done, NULL);
-    for (int i = 0; i < OLD; i += 500) {
-        for (int j = 0; j < 500; j++)
-            fixture_send(f, "gone", "x");
-        queue_ack(f, queue_owner(1), fixture_claim(f, queue_owner(1), MINUTE_MS, 500));
-    }
-    for (int i = 0; i < OLD; i++)
-        assert_ok(pawl_inbox_mark_processing(fixture_store(f), "shop", test_note("%d", i), &err),
-                  &err);
+    assert_ok(pawl_inbox_mark_processing(fixture_store(f), "shop", "1", &err), &err);
+    assert_ok(pawl_inbox_mark_processed(fixture_store(f), "shop", "1", &err), &err);
     worker_until_idle(worker);
-    fixture_advance(f, 30 * DAY_MS);
-    worker_step(worker);
-    assert_int_equal(0, fixture_count(f, "SELECT count(*) FROM {outcome}"));
-    assert_int_equal(0, fixture_count(f, "SELECT count(*) FROM {body}"));
+    assert_int_equal(0, worker_stats(worker).maintenance[PAWL_MAINTENANCE_INBOX].changed);
+    fixture_advance(f, 2 * DAY_MS);
+    worker_until_idle(worker);
     assert_int_equal(0, fixture_count(f, "SELECT count(*) FROM {inbox_record}"));
+    pawl_maintenance_stats maintenance_step =
+        worker_stats(worker).maintenance[PAWL_MAINTENANCE_INBOX];
+    assert_int_equal(1, maintenance_step.changed);
+    assert_time(fixture_now(f).us, maintenance_step.last_success);
+    int64_t runs = maintenance_step.runs;
+    fixture_advance(f, 4 * MINUTE_MS);
+    worker_until_idle(worker);
+    assert_int_equal(runs, worker_stats(worker).maintenance[PAWL_MAINTENANCE_INBOX].runs);
+    fixture_advance(f, MINUTE_MS);
+    worker_until_idle(worker);
+    assert_int_equal(runs + 1, worker_stats(worker).maintenance[PAWL_MAINTENANCE_INBOX].runs);
 }
 
-/* The library's calls say how much they read, and whether they stopped at their limit. */
-PAWL_TEST(reaping_answers_how_much_it_read)
+PAWL_TEST(each_maintenance_step_has_its_own_interval)
 {
     fixture *f = fixture_open(NULL);
-    pawl_error err = PAWL_ERROR_INIT;
-    pawl_scan scan = {0, false};
-    size_t changed = 1, calls = 0, rows = 0;
+    pawl_worker_options options = PAWL_WORKER_OPTIONS_INIT;
 
-    leave_claims(f, 250);
-    fixture_advance(f, 20 * SECOND_MS);
-    do {
-        assert_ok(pawl_queue_reap(fixture_store(f), &changed, &scan, &err), &err);
-        assert_int_equal(0, changed);
-        rows += scan.rows;
-        calls++;
-    } while (scan.more);
-    assert_int_equal(250, rows);
-    assert_int_equal(3, calls);
-    assert_int_equal(0, claim_rows(f));
+    options.maintenance_interval_ms[PAWL_MAINTENANCE_REAP] = 10 * SECOND_MS;
+    options.maintenance_interval_ms[PAWL_MAINTENANCE_EXPIRE] = 30 * SECOND_MS;
+    options.maintenance_interval_ms[PAWL_MAINTENANCE_COMPACT_STATS] = 0;
+    pawl_worker *worker = worker_open(f, &options);
+    worker_handle(worker, "t", handle_done, NULL);
+    for (int i = 0; i < 7; i++) {
+        worker_step(worker);
+        fixture_advance(f, 10 * SECOND_MS);
+    }
+    pawl_worker_stats stats = worker_stats(worker);
+    assert_int_equal(7, stats.maintenance[PAWL_MAINTENANCE_REAP].runs);
+    assert_int_equal(3, stats.maintenance[PAWL_MAINTENANCE_EXPIRE].runs);
+    assert_int_equal(1, stats.maintenance[PAWL_MAINTENANCE_PRUNE].runs);
+    assert_int_equal(0, stats.maintenance[PAWL_MAINTENANCE_COMPACT_STATS].runs);
+}
+
+PAWL_TEST(a_failing_maintenance_step_stops_no_other_and_recovers)
+{
+    fixture *f = fixture_open(NULL);
+    pawl_worker *worker = worker_open(f, NULL);
+    pawl_error err = PAWL_ERROR_INIT;
+
+    worker_handle(worker, "t", handle_done, NULL);
+    fixture_exec(f, "ALTER TABLE {claim} RENAME TO moved_claim");
+    assert_true(pawl_worker_step(worker, NULL, &err) != PAWL_OK);
+    pawl_worker_stats stats = worker_stats(worker);
+    assert_int_equal(0, stats.maintenance[PAWL_MAINTENANCE_REAP].runs);
+    assert_int_equal(1, stats.maintenance[PAWL_MAINTENANCE_REAP].failures);
+    assert_true(strlen(stats.maintenance[PAWL_MAINTENANCE_REAP].last_error) > 0);
+    assert_time(0, stats.maintenance[PAWL_MAINTENANCE_REAP].last_success);
+    assert_int_equal(1, stats.maintenance[PAWL_MAINTENANCE_EXPIRE].runs);
+    assert_int_equal(1, stats.maintenance[PAWL_MAINTENANCE_PRUNE].runs);
+    assert_int_equal(1, stats.maintenance[PAWL_MAINTENANCE_COMPACT_STATS].runs);
+    assert_true(fixture_logged(f, PAWL_LOG_WARNING, "maintenance task 'reap' failed"));
+    if (fixture_is_postgres(f))
+        fixture_exec(f, "ALTER TABLE {moved_claim} RENAME TO claim");
+    else
+        fixture_exec(f, "ALTER TABLE moved_claim RENAME TO {claim}");
+    fixture_advance(f, 2 * SECOND_MS);
+    worker_step(worker);
+    assert_int_equal(1, worker_stats(worker).maintenance[PAWL_MAINTENANCE_REAP].runs);
+    assert_string_equal("", worker_stats(worker).maintenance[PAWL_MAINTENANCE_REAP].last_error);
+}
+
+PAWL_TEST(maintenance_steps_have_names)
+{
+    assert_string_equal("reap", pawl_maintenance_name(PAWL_MAINTENANCE_REAP));
+    assert_string_equal("checkpoint", pawl_maintenance_name(PAWL_MAINTENANCE_CHECKPOINT));
+    assert_string_equal("inbox", pawl_maintenance_name(PAWL_MAINTENANCE_INBOX));
+    assert_string_equal("jobs", pawl_maintenance_name(PAWL_MAINTENANCE_JOBS));
+    assert_string_equal("schedule", pawl_maintenance_name(PAWL_MAINTENANCE_SCHEDULE));
+    assert_string_equal("unknown", pawl_maintenance_name(PAWL_MAINTENANCE_COUNT));
 }

@@ -13,7 +13,7 @@ struct heard {
     bool on_time; /* `took_us` is what a handler took */
 };
 
-static void hear_settled(void *context, const pawl_message_result *what)
+static void observe_result(void *context, const pawl_message_result *what)
 {
     static const char *const names[] = {"done",     "retried",  "failed",
                                         "released", "deferred", "lost"};
@@ -44,13 +44,13 @@ static void hear_store(void *context, const pawl_error *err)
 static pawl_worker *observed(fixture *f, struct heard *heard, pawl_worker_options options)
 {
     *heard = (struct heard){.news = COUNTER_INIT, .on_time = true};
-    options.observer = (pawl_observer){heard, hear_settled, hear_store};
+    options.observer = (pawl_observer){heard, observe_result, hear_store};
     return worker_open(f, &options);
 }
 
 static const pawl_worker_options usual = PAWL_WORKER_OPTIONS_INIT;
 
-PAWL_TEST(every_result_is_heard_once_with_its_reason)
+PAWL_TEST(every_result_is_observed_once_with_its_reason)
 {
     fixture *f = fixture_open(NULL);
     struct heard heard;
@@ -72,7 +72,7 @@ PAWL_TEST(every_result_is_heard_once_with_its_reason)
     worker_step(worker);
     assert_string_equal("a done 1; b retried 1 busy; c failed 1 bad; d released 1", heard.text);
     fixture_advance(f, HOUR_MS);
-    release.verdict = retry.verdict = PAWL_DONE;
+    release.result = retry.result = PAWL_DONE;
     heard.text[0] = '\0';
     worker_until_idle(worker);
     assert_int_equal(3, heard.results[PAWL_DONE]);
@@ -80,7 +80,7 @@ PAWL_TEST(every_result_is_heard_once_with_its_reason)
     assert_true(heard.on_time);
 }
 
-PAWL_TEST(dead_letters_are_heard_too)
+PAWL_TEST(dead_letters_are_observed_too)
 {
     fixture *f = fixture_open(NULL);
     struct heard heard;
@@ -108,7 +108,7 @@ static pawl_result cancel_second(pawl_task *task, void *context)
     return PAWL_DONE;
 }
 
-PAWL_TEST(of_several_answers_the_one_that_came_too_late_is_named)
+PAWL_TEST(of_several_results_the_late_one_is_named)
 {
     fixture *f = fixture_open(NULL);
     struct heard heard;
@@ -127,7 +127,7 @@ PAWL_TEST(of_several_answers_the_one_that_came_too_late_is_named)
 /* ---- with threads ---- */
 
 /* It was counted when it was given back: it is neither lost, nor counted twice. */
-PAWL_TEST(what_is_given_back_under_its_handler_is_heard_as_released)
+PAWL_TEST(a_message_released_under_its_handler_is_observed_as_released)
 {
     fixture *f = fixture_open(NULL);
     struct heard heard;
@@ -156,7 +156,7 @@ static pawl_result do_nothing(pawl_task *task, void *context)
     return PAWL_DONE;
 }
 
-PAWL_TEST(everything_that_was_claimed_is_heard_of_once)
+PAWL_TEST(every_claimed_message_is_observed_once)
 {
     fixture *f = fixture_open(NULL);
     struct heard heard;
@@ -173,7 +173,7 @@ PAWL_TEST(everything_that_was_claimed_is_heard_of_once)
     assert_int_equal(200, counter_get(&heard.news));
 }
 
-PAWL_TEST(a_store_that_fails_and_comes_back_is_heard_of_by_turns)
+PAWL_TEST(store_failures_and_recoveries_are_observed_alternately)
 {
     fixture *f = fixture_open(NULL);
     struct heard heard;

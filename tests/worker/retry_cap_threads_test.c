@@ -30,7 +30,7 @@ PAWL_TEST(the_31st_attempt_at_a_base_of_six_hours_is_retried_after_the_cap)
 {
     fixture *f = fixture_open(NULL);
     pawl_worker *worker = worker_open(f, NULL);
-    recorder old = {.verdict = PAWL_RETRY, .error = "no"}, others = {.verdict = PAWL_DONE};
+    recorder old = {.result = PAWL_RETRY, .error = "no"}, others = {.result = PAWL_DONE};
     pawl_work_id id = send_old(f);
 
     worker_handle(worker, "old", recorder_handle, &old);
@@ -46,7 +46,7 @@ PAWL_TEST(the_31st_attempt_at_a_base_of_six_hours_is_retried_after_the_cap)
     assert_int_equal(1, old.calls);
     assert_string_equal("beside later", others.seen);
     fixture_advance(f, 1);
-    old.verdict = PAWL_DONE;
+    old.result = PAWL_DONE;
     worker_until_idle(worker);
     assert_int_equal(2, old.calls);
     assert_int_equal(PAWL_STATE_DONE, fixture_state(f, id));
@@ -86,5 +86,5 @@ PAWL_TEST(a_running_worker_goes_on_after_such_an_attempt)
     counter_expect(&done, 1);
     worker_stop(run); /* checks that it ended without an error */
     assert_waits_for_the_cap(f, id);
-    worker_check_nothing_held(f);
+    worker_check_nothing_leased(f);
 }

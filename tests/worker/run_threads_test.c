@@ -85,7 +85,7 @@ PAWL_TEST(many_messages_are_handled_once_each)
     assert_int_equal(0, stats.lost);
     assert_int_equal(0, stats.in_flight);
     assert_int_equal(MOST, fixture_count(f, "SELECT count(*) FROM {outcome} WHERE state = 2"));
-    worker_check_nothing_held(f);
+    worker_check_nothing_leased(f);
 }
 
 PAWL_TEST(stopping_under_load_leaves_nothing_leased_and_loses_nothing)
@@ -101,7 +101,7 @@ PAWL_TEST(stopping_under_load_leaves_nothing_leased_and_loses_nothing)
         running *run = worker_run(worker);
         counter_expect(&crowd->calls, rounds < 5 ? counter_get(&crowd->calls) + 100 : MOST);
         worker_stop(run);
-        worker_check_nothing_held(f);
+        worker_check_nothing_leased(f);
         assert_int_equal(counter_get(&crowd->calls),
                          fixture_count(f, "SELECT count(*) FROM {outcome} WHERE state = 2"));
         rounds++;
@@ -160,7 +160,7 @@ static void check_limits(fixture *f, pawl_worker *worker, bool with_default)
     assert_int_equal(1, atomic_load(&topics[0].most));
     assert_true(atomic_load(&topics[1].most) <= 2);
     assert_int_equal(300, worker_stats(worker).done);
-    worker_check_nothing_held(f);
+    worker_check_nothing_leased(f);
 }
 
 PAWL_TEST(a_topics_limit_is_never_exceeded)
@@ -171,7 +171,7 @@ PAWL_TEST(a_topics_limit_is_never_exceeded)
     check_limits(f, worker_open(f, &options), false);
 }
 
-PAWL_TEST(a_topics_limit_holds_beside_a_default_handler)
+PAWL_TEST(a_topics_limit_applies_beside_a_default_handler)
 {
     fixture *f = open_fast(false);
     pawl_worker_options options = usual_options();
@@ -179,7 +179,7 @@ PAWL_TEST(a_topics_limit_holds_beside_a_default_handler)
     check_limits(f, worker_open(f, &options), true);
 }
 
-PAWL_TEST(a_topic_at_its_limit_does_not_hold_up_others)
+PAWL_TEST(a_topic_at_its_limit_does_not_delay_others)
 {
     fixture *f = open_fast(false);
     pawl_worker_options options = usual_options();
@@ -207,7 +207,7 @@ PAWL_TEST(a_topic_at_its_limit_does_not_hold_up_others)
 }
 
 /* Two slow handlers after many fast ones, by which the worker would expect to need more. */
-PAWL_TEST(nothing_is_claimed_ahead_if_so_wanted)
+PAWL_TEST(prefetch_can_be_turned_off)
 {
     fixture *f = open_fast(false);
     pawl_worker_options options = usual_options();
@@ -345,7 +345,7 @@ PAWL_TEST(one_message_is_never_handled_twice_at_once)
 
 /* ---- stopping ---- */
 
-static pawl_result end_when_told(pawl_task *task, void *context)
+static pawl_result return_when_cancelled(pawl_task *task, void *context)
 {
     counter_add(context, 1);
     return worker_await_cancel(task) ? PAWL_RETRY : PAWL_FAIL;
@@ -359,13 +359,13 @@ PAWL_TEST(after_the_grace_period_handlers_are_cancelled_and_messages_given_back)
 
     options.grace_ms = 0;
     pawl_worker *worker = worker_open(f, &options);
-    worker_handle(worker, "t", end_when_told, &calls);
+    worker_handle(worker, "t", return_when_cancelled, &calls);
     for (int i = 0; i < 20; i++)
         fixture_send(f, "t", "x");
     running *run = worker_run(worker);
     counter_expect(&calls, THREADS);
     worker_stop(run);
-    worker_check_nothing_held(f);
+    worker_check_nothing_leased(f);
     assert_int_equal(20, fixture_count(f, "SELECT count(*) FROM {queue} WHERE retries = 0"));
     assert_int_equal(worker_stats(worker).claimed, worker_stats(worker).released);
 }
@@ -378,13 +378,13 @@ PAWL_TEST(a_second_call_to_stop_does_not_wait_for_the_grace_period)
 
     options.grace_ms = HOUR_MS;
     pawl_worker *worker = worker_open(f, &options);
-    worker_handle(worker, "t", end_when_told, &calls);
+    worker_handle(worker, "t", return_when_cancelled, &calls);
     fixture_send(f, "t", "x");
     running *run = worker_run(worker);
     counter_expect(&calls, 1);
     pawl_worker_request_stop(worker);
     worker_stop(run);
-    worker_check_nothing_held(f);
+    worker_check_nothing_leased(f);
     assert_int_equal(1, fixture_count(f, "SELECT count(*) FROM {queue} WHERE retries = 0"));
 }
 
@@ -407,7 +407,7 @@ PAWL_TEST(the_message_of_a_handler_that_does_not_listen_is_given_back)
     assert_int_equal(PAWL_STATE_READY, fixture_state(f, id));
     assert_int_equal(0, pawl_message_retries(queue_get(f, id)));
     assert_true(fixture_logged(f, PAWL_LOG_WARNING, "did not return within the grace period"));
-    worker_check_nothing_held(f);
+    worker_check_nothing_leased(f);
 }
 
 static pawl_worker *signalled;
@@ -435,7 +435,7 @@ PAWL_TEST(a_signal_handler_may_stop_the_worker)
     raise(SIGUSR1);
     assert_ok(worker_join(run), &run->err);
     sigaction(SIGUSR1, &before, NULL);
-    worker_check_nothing_held(f);
+    worker_check_nothing_leased(f);
 }
 
 PAWL_TEST(a_worker_that_was_stopped_before_does_not_begin_and_may_run_later)
@@ -462,7 +462,7 @@ PAWL_TEST(a_worker_that_was_stopped_before_does_not_begin_and_may_run_later)
 
 /* ---- waking ---- */
 
-PAWL_TEST(an_idle_worker_wakes_for_what_is_sent)
+PAWL_TEST(an_idle_worker_wakes_for_a_new_message)
 {
     fixture *f = open_fast(false);
     pawl_worker_options options = usual_options();
@@ -485,7 +485,7 @@ PAWL_TEST(an_idle_worker_wakes_for_what_is_sent)
 }
 
 /* "0" is done, "1" is put off for an hour, "2" fails. */
-static pawl_result answer_as_told(pawl_task *task, void *unused)
+static pawl_result return_requested_result(pawl_task *task, void *unused)
 {
     (void)unused;
     pawl_task_set_retry_delay(task, 60 * MINUTE_MS);
@@ -493,7 +493,7 @@ static pawl_result answer_as_told(pawl_task *task, void *unused)
 }
 
 /* Short handlers end at any moment of the worker's falling asleep; nobody else would wake it. */
-PAWL_TEST(an_idle_worker_stores_every_answer_before_it_sleeps)
+PAWL_TEST(an_idle_worker_stores_every_result_before_it_waits)
 {
     fixture *f = open_fast(false);
     pawl_worker_options options = usual_options();
@@ -501,7 +501,7 @@ PAWL_TEST(an_idle_worker_stores_every_answer_before_it_sleeps)
 
     options.max_poll_ms = 10 * MINUTE_MS;
     pawl_worker *worker = worker_open(f, &options);
-    worker_handle(worker, "t", answer_as_told, NULL);
+    worker_handle(worker, "t", return_requested_result, NULL);
     running *run = worker_run(worker);
     for (int i = 0; i < 60; i++) {
         char payload[] = {(char)('0' + i % 3), '\0'};
@@ -513,7 +513,7 @@ PAWL_TEST(an_idle_worker_stores_every_answer_before_it_sleeps)
     assert_int_equal(20, stats.done);
     assert_int_equal(20, stats.retried);
     assert_int_equal(20, stats.failed);
-    worker_check_nothing_held(f);
+    worker_check_nothing_leased(f);
 }
 
 /* A handler that sends: each message is followed by one of lower number. */
@@ -547,7 +547,7 @@ PAWL_TEST(handlers_may_send)
     counter_expect(&calls, 100);
     worker_stop(run);
     assert_int_equal(100, worker_stats(worker).done);
-    worker_check_nothing_held(f);
+    worker_check_nothing_leased(f);
 }
 
 PAWL_TEST(two_workers_share_the_work)
@@ -569,12 +569,12 @@ PAWL_TEST(two_workers_share_the_work)
         worker_stop(runs[i]);
     for (int i = 0; i < 1000; i++)
         assert_int_equal(1, atomic_load(&crowd->seen[i]));
-    worker_check_nothing_held(f);
+    worker_check_nothing_leased(f);
 }
 
 /* ---- topics without a handler ---- */
 
-PAWL_TEST(a_running_worker_puts_off_what_it_cannot_handle)
+PAWL_TEST(a_running_worker_retries_messages_without_a_handler)
 {
     fixture *f = open_fast(false);
     pawl_worker_options options = usual_options();
@@ -592,12 +592,12 @@ PAWL_TEST(a_running_worker_puts_off_what_it_cannot_handle)
     assert_int_equal(10, worker_stats(worker).unhandled);
     assert_int_equal(10, fixture_count(f, "SELECT count(*) FROM {queue} WHERE retries = 1"));
     assert_true(fixture_logged(f, PAWL_LOG_WARNING, "no handler is registered"));
-    worker_check_nothing_held(f);
+    worker_check_nothing_leased(f);
 }
 
 /* ---- a store that fails ---- */
 
-PAWL_TEST(a_worker_waits_out_a_store_that_fails_and_goes_on_by_itself)
+PAWL_TEST(a_worker_waits_while_the_store_fails_and_continues)
 {
     fixture *f = open_fast(false);
     pawl_worker_options options = usual_options();
@@ -625,7 +625,7 @@ PAWL_TEST(a_worker_waits_out_a_store_that_fails_and_goes_on_by_itself)
     assert_true(fixture_logged(f, PAWL_LOG_INFO, "responds again"));
 }
 
-PAWL_TEST(a_worker_for_housekeeping_needs_no_handler_and_claims_nothing)
+PAWL_TEST(a_maintenance_worker_needs_no_handler_and_claims_nothing)
 {
     fixture *f = fixture_open(NULL);
     pawl_worker_options options = PAWL_WORKER_OPTIONS_INIT;

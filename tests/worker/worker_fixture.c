@@ -15,7 +15,7 @@ static void free_worker(void *worker)
     pawl_worker_free(worker);
 }
 
-static void report_settled(void *context, const pawl_message_result *what)
+static void log_result(void *context, const pawl_message_result *what)
 {
     (void)context;
     (void)what;
@@ -30,8 +30,8 @@ pawl_worker *worker_open(fixture *f, const pawl_worker_options *opts)
 
     if (opts)
         options = *opts;
-    if (!options.observer.settled)
-        options.observer.settled = report_settled;
+    if (!options.observer.message)
+        options.observer.message = log_result;
     assert_ok(pawl_worker_new(fixture_store(f), &options, &worker, &err), &err);
     test_defer(free_worker, worker);
     return worker;
@@ -79,7 +79,7 @@ pawl_result recorder_handle(pawl_task *task, void *context)
     pawl_task_set_error(task, record->error);
     if (record->delay_ms > 0)
         pawl_task_set_retry_delay(task, record->delay_ms);
-    return record->verdict;
+    return record->result;
 }
 
 /* ---- on a thread ---- */
@@ -195,7 +195,7 @@ bool worker_await_cancel(pawl_task *task)
     return pawl_task_cancelled(task);
 }
 
-void worker_check_nothing_held(fixture *f)
+void worker_check_nothing_leased(fixture *f)
 {
     assert_int_equal(0, fixture_count(f, "SELECT count(*) FROM {queue} WHERE fence > 0"));
     queue_check(f);

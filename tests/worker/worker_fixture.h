@@ -17,7 +17,7 @@ pawl_worker_stats worker_stats(pawl_worker *worker);
 
 /* A handler that answers what it is told to and writes down what it saw. One thread. */
 typedef struct recorder {
-    pawl_result verdict;
+    pawl_result result;
     const char *error; /* NULL: explains nothing */
     int64_t delay_ms;  /* 0: by policy */
     int calls;
@@ -70,6 +70,6 @@ pawl_result gate_handle(pawl_task *task, void *context);
 bool worker_await_cancel(pawl_task *task);
 
 /* No message is leased, and the tables obey their rules. */
-void worker_check_nothing_held(fixture *f);
+void worker_check_nothing_leased(fixture *f);
 
 #endif

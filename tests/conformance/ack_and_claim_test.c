@@ -1,4 +1,5 @@
-/* tests/conformance/fused_test.c - the end of one batch and the beginning of the next in one. */
+/* tests/conformance/ack_and_claim_test.c - the end of one batch and the beginning of the next in
+ * one. */
 #include "queue_fixture.h"
 
 static size_t ack_and_claim(fixture *f, pawl_owner owner, const pawl_receipt *items, size_t count,
@@ -31,12 +32,12 @@ PAWL_TEST(a_batch_is_acknowledged_and_the_next_one_claimed)
 
     send_numbers(f, 5);
     first = fixture_claim(f, worker, MINUTE_MS, 3);
-    assert_int_equal(3, ack_and_claim(f, worker, queue_held(first), 3, 3, &next));
+    assert_int_equal(3, ack_and_claim(f, worker, queue_receipts(first), 3, 3, &next));
     assert_string_equal("3 4", queue_payloads(next));
     for (size_t i = 0; i < 3; i++)
         assert_int_equal(PAWL_STATE_DONE,
-                         pawl_message_state(queue_get(f, fixture_held(first, i).id)));
-    assert_true(fixture_held(next, 0).fence > fixture_held(first, 0).fence);
+                         pawl_message_state(queue_get(f, fixture_receipt(first, i).id)));
+    assert_true(fixture_receipt(next, 0).fence > fixture_receipt(first, 0).fence);
     assert_int_equal(2, queue_ack(f, worker, next));
 }
 
@@ -58,9 +59,10 @@ PAWL_TEST(with_nothing_to_claim_it_is_an_ack)
 
     send_numbers(f, 2);
     first = fixture_claim(f, queue_owner(1), MINUTE_MS, 2);
-    assert_int_equal(2, ack_and_claim(f, queue_owner(1), queue_held(first), 2, 10, &next));
+    assert_int_equal(2, ack_and_claim(f, queue_owner(1), queue_receipts(first), 2, 10, &next));
     assert_int_equal(0, pawl_messages_count(next));
-    assert_int_equal(PAWL_STATE_DONE, pawl_message_state(queue_get(f, fixture_held(first, 1).id)));
+    assert_int_equal(PAWL_STATE_DONE,
+                     pawl_message_state(queue_get(f, fixture_receipt(first, 1).id)));
 }
 
 PAWL_TEST(stale_foreign_unknown_and_repeated_items_are_passed_over)
@@ -75,11 +77,11 @@ PAWL_TEST(stale_foreign_unknown_and_repeated_items_are_passed_over)
     assert_int_equal(1, queue_reap(f));
     others = fixture_claim(f, queue_owner(2), MINUTE_MS, 1);
     mine = fixture_claim(f, worker, MINUTE_MS, 1);
-    pawl_receipt items[] = {fixture_held(mine, 0),
-                            fixture_held(stale, 0),
-                            fixture_held(others, 0),
+    pawl_receipt items[] = {fixture_receipt(mine, 0),
+                            fixture_receipt(stale, 0),
+                            fixture_receipt(others, 0),
                             {{1000000}, 1},
-                            fixture_held(mine, 0)};
+                            fixture_receipt(mine, 0)};
 
     assert_int_equal(1, ack_and_claim(f, worker, items, COUNT_OF(items), 10, &next));
     assert_int_equal(PAWL_STATE_DONE, pawl_message_state(queue_get(f, items[0].id)));
@@ -89,7 +91,7 @@ PAWL_TEST(stale_foreign_unknown_and_repeated_items_are_passed_over)
 }
 
 /* What was just acknowledged is never what is claimed, not even of a message sent again. */
-PAWL_TEST(what_is_acknowledged_is_not_claimed)
+PAWL_TEST(an_acknowledged_message_is_not_claimed)
 {
     fixture *f = fixture_open(NULL);
     pawl_messages *list = NULL;
@@ -99,7 +101,7 @@ PAWL_TEST(what_is_acknowledged_is_not_claimed)
     for (int batch = 1; batch < 5; batch++) {
         pawl_messages *next;
 
-        assert_int_equal(4, ack_and_claim(f, queue_owner(1), queue_held(list), 4, 4, &next));
+        assert_int_equal(4, ack_and_claim(f, queue_owner(1), queue_receipts(list), 4, 4, &next));
         assert_int_equal(4, pawl_messages_count(next));
         assert_string_equal(test_note("%d", batch * 4), queue_payload(pawl_messages_at(next, 0)));
         list = next;
@@ -110,7 +112,7 @@ PAWL_TEST(what_is_acknowledged_is_not_claimed)
 PAWL_TEST(a_refused_call_acknowledges_nothing)
 {
     fixture *f = fixture_open(NULL);
-    pawl_owner worker = queue_owner(1), nobody = {{0}};
+    pawl_owner worker = queue_owner(1), no_owner = {{0}};
     pawl_error err = PAWL_ERROR_INIT;
     pawl_messages *list, *next = NULL;
     const pawl_receipt *items;
@@ -118,10 +120,10 @@ PAWL_TEST(a_refused_call_acknowledges_nothing)
 
     send_numbers(f, 2);
     list = fixture_claim(f, worker, MINUTE_MS, 1);
-    items = queue_held(list);
+    items = queue_receipts(list);
     before = queue_fingerprint(f);
     assert_int_equal(PAWL_E_INVALID,
-                     pawl_queue_ack_and_claim(fixture_store(f), nobody, items, 1, MINUTE_MS, 1,
+                     pawl_queue_ack_and_claim(fixture_store(f), no_owner, items, 1, MINUTE_MS, 1,
                                               NULL, NULL, &next, &err));
     assert_int_equal(PAWL_E_INVALID, pawl_queue_ack_and_claim(fixture_store(f), worker, items, 1, 0,
                                                               1, NULL, NULL, &next, &err));

@@ -1,4 +1,5 @@
-/* tests/conformance/dead_test.c - dead letters are recorded for a handler until it succeeds. */
+/* tests/conformance/dead_letter_test.c - dead letters are recorded for a handler until it succeeds.
+ */
 #include "queue_fixture.h"
 
 static void want(fixture *f, const char *topic, bool wanted)
@@ -29,7 +30,7 @@ static size_t end_dead_letters(fixture *f, const pawl_messages *list)
     pawl_error err = PAWL_ERROR_INIT;
     size_t changed = 0;
 
-    assert_ok(pawl_dead_done(fixture_store(f), queue_owner(7), queue_held(list),
+    assert_ok(pawl_dead_done(fixture_store(f), queue_owner(7), queue_receipts(list),
                              pawl_messages_count(list), &changed, &err),
               &err);
     return changed;
@@ -40,7 +41,7 @@ static size_t retry(fixture *f, const pawl_messages *list, int64_t delay_ms)
     pawl_error err = PAWL_ERROR_INIT;
     size_t changed = 0;
 
-    assert_ok(pawl_dead_abandon(fixture_store(f), queue_owner(7), queue_held(list),
+    assert_ok(pawl_dead_abandon(fixture_store(f), queue_owner(7), queue_receipts(list),
                                 pawl_messages_count(list), "no luck", delay_ms, &changed, &err),
               &err);
     return changed;
@@ -51,7 +52,7 @@ static int64_t records(fixture *f)
     return fixture_count(f, "SELECT count(*) FROM {dead}");
 }
 
-PAWL_TEST(nothing_is_recorded_unless_it_was_asked_for)
+PAWL_TEST(dead_letters_are_recorded_only_if_enabled)
 {
     fixture *f = fixture_open(NULL);
 
@@ -183,7 +184,7 @@ PAWL_TEST(the_delays_grow_by_the_stores_policy)
     }
 }
 
-PAWL_TEST(a_holder_that_died_is_replaced_and_fenced)
+PAWL_TEST(a_dead_owner_is_replaced_and_fenced)
 {
     fixture *f = fixture_open(NULL);
     pawl_messages *first, *second;
@@ -200,7 +201,7 @@ PAWL_TEST(a_holder_that_died_is_replaced_and_fenced)
     assert_int_equal(1, end_dead_letters(f, second));
 }
 
-PAWL_TEST(a_renewed_call_is_left_alone)
+PAWL_TEST(a_renewed_call_is_not_cancelled)
 {
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
@@ -210,7 +211,7 @@ PAWL_TEST(a_renewed_call_is_left_alone)
     want(f, "t", true);
     queue_make(f, "t", "x", PAWL_STATE_FAILED);
     list = claim_dead(f, 1);
-    assert_ok(pawl_dead_renew(fixture_store(f), queue_owner(7), queue_held(list), 1, HOUR_MS,
+    assert_ok(pawl_dead_renew(fixture_store(f), queue_owner(7), queue_receipts(list), 1, HOUR_MS,
                               &changed, &err),
               &err);
     assert_int_equal(1, changed);
@@ -280,14 +281,14 @@ PAWL_TEST(bad_arguments_are_refused)
 {
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_owner nobody = {0};
+    pawl_owner no_owner = {0};
     pawl_receipt item = {{1}, 1};
     pawl_messages *list = NULL;
 
     assert_status(PAWL_E_INVALID, pawl_dead_claim(NULL, queue_owner(7), 1, 1, NULL, &list, &err),
                   &err);
     assert_status(PAWL_E_INVALID,
-                  pawl_dead_claim(fixture_store(f), nobody, 1, 1, NULL, &list, &err), &err);
+                  pawl_dead_claim(fixture_store(f), no_owner, 1, 1, NULL, &list, &err), &err);
     assert_status(PAWL_E_INVALID,
                   pawl_dead_claim(fixture_store(f), queue_owner(7), 0, 1, NULL, &list, &err), &err);
     assert_status(PAWL_E_INVALID,

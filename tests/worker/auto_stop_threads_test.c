@@ -1,4 +1,4 @@
-/* tests/worker/ending_threads_test.c - workers that end by themselves. */
+/* tests/worker/auto_stop_threads_test.c - workers that end by themselves. */
 #include "worker_fixture.h"
 
 #include <stdio.h>
@@ -37,7 +37,7 @@ PAWL_TEST(a_worker_ends_when_nothing_is_due)
     assert_int_equal(100, counter_get(&calls));
     assert_int_equal(100, worker_stats(worker).done);
     assert_int_equal(PAWL_STATE_SCHEDULED, fixture_state(f, later));
-    worker_check_nothing_held(f);
+    worker_check_nothing_leased(f);
 }
 
 /* Each message is followed by one of lower number, of a topic that was not there before. */
@@ -58,7 +58,7 @@ static pawl_result pass_on(pawl_task *task, void *context)
                                                                                        : PAWL_FAIL;
 }
 
-PAWL_TEST(what_handlers_send_is_handled_before_it_ends)
+PAWL_TEST(messages_sent_by_handlers_are_handled_before_it_stops)
 {
     fixture *f = fixture_open(NULL);
     pawl_worker_options options = until_empty();
@@ -90,7 +90,7 @@ PAWL_TEST(a_new_topic_is_seen_before_it_ends)
     assert_int_equal(2, counter_get(&calls));
 }
 
-PAWL_TEST(what_another_worker_left_behind_is_handled_before_it_ends)
+PAWL_TEST(messages_of_a_dead_worker_are_handled_before_it_stops)
 {
     fixture *f = fixture_open(NULL);
     pawl_worker_options options = until_empty();
@@ -105,7 +105,7 @@ PAWL_TEST(what_another_worker_left_behind_is_handled_before_it_ends)
     fixture_advance(f, 2 * MINUTE_MS);
     run_to_the_end(worker);
     assert_int_equal(1, counter_get(&calls));
-    worker_check_nothing_held(f);
+    worker_check_nothing_leased(f);
 }
 
 static pawl_result fail_task(pawl_task *task, void *context)
@@ -150,7 +150,7 @@ PAWL_TEST(a_worker_ends_after_so_many_messages)
         assert_int_equal(30 * i, counter_get(&calls));
         assert_int_equal(30 * i, worker_stats(worker).claimed);
         assert_int_equal(30 * i, worker_stats(worker).done);
-        worker_check_nothing_held(f);
+        worker_check_nothing_leased(f);
     }
     assert_int_equal(10, fixture_count(f, "SELECT count(*) FROM {queue}"));
 }

@@ -1,4 +1,5 @@
-/* tests/worker/refused_test.c - a result that the database refuses for good stops nothing else. */
+/* tests/worker/refused_result_test.c - a result that the database refuses for good stops nothing
+ * else. */
 #include "worker_fixture.h"
 
 #include <string.h>
@@ -7,7 +8,7 @@
 
 /* What the handlers of a test answer, and how often they were called. */
 typedef struct script {
-    pawl_result verdict;
+    pawl_result result;
     const char *error;
     const char *output;
     int calls;
@@ -22,7 +23,7 @@ static pawl_result follow(pawl_task *task, void *context)
     pawl_task_set_error(task, s->error);
     if (s->output)
         assert_ok(pawl_task_output(task, s->output, strlen(s->output), &err), &err);
-    return s->verdict;
+    return s->result;
 }
 
 /* Send MESSAGES; the database will not let the one in the middle end. */
@@ -48,7 +49,7 @@ PAWL_TEST(an_acknowledgement_that_is_refused_stops_no_other)
 {
     fixture *f = fixture_open(NULL);
     pawl_worker *worker = worker_open(f, NULL);
-    script s = {.verdict = PAWL_DONE};
+    script s = {.result = PAWL_DONE};
     pawl_work_id id = send_one_refused(f);
 
     worker_handle(worker, "t", follow, &s);
@@ -75,7 +76,7 @@ PAWL_TEST(a_failure_that_is_refused_stops_no_other)
 {
     fixture *f = fixture_open(NULL);
     pawl_worker *worker = worker_open(f, NULL);
-    script s = {.verdict = PAWL_FAIL, .error = "no"};
+    script s = {.result = PAWL_FAIL, .error = "no"};
     pawl_work_id id = send_one_refused(f);
 
     worker_handle(worker, "t", follow, &s);
@@ -92,7 +93,7 @@ PAWL_TEST(an_error_text_that_is_refused_is_left_out)
 {
     fixture *f = fixture_open(NULL);
     pawl_worker *worker = worker_open(f, NULL);
-    script s = {.verdict = PAWL_RETRY, .error = "poison"};
+    script s = {.result = PAWL_RETRY, .error = "poison"};
     pawl_work_id id = fixture_send(f, "t", "x");
 
     fixture_refuse(f, "queue", "UPDATE", "NEW.last_error = 'poison'");
@@ -110,7 +111,7 @@ PAWL_TEST(an_output_that_is_refused_is_left_out)
 {
     fixture *f = fixture_open(NULL);
     pawl_worker *worker = worker_open(f, NULL);
-    script s = {.verdict = PAWL_DONE, .output = "poison"};
+    script s = {.result = PAWL_DONE, .output = "poison"};
     pawl_work_id id = fixture_send(f, "t", "x");
 
     fixture_refuse(f, "outcome", "INSERT", "NEW.output IS NOT NULL");
@@ -128,7 +129,7 @@ PAWL_TEST(a_backoff_beyond_the_end_of_time_stops_no_other)
     fixture *f = fixture_open(NULL);
     pawl_worker *worker = worker_open(f, NULL);
     pawl_message_spec message = queue_message("late", "x");
-    script retry = {.verdict = PAWL_RETRY}, good = {.verdict = PAWL_DONE};
+    script retry = {.result = PAWL_RETRY}, good = {.result = PAWL_DONE};
 
     message.backoff.base_ms = message.backoff.max_ms = 30 * DAY_MS;
     message.max_attempts = 100;
@@ -148,7 +149,7 @@ PAWL_TEST(a_running_worker_does_not_end_because_of_a_result)
     fixture *f = fixture_open(NULL);
     pawl_worker_options options = PAWL_WORKER_OPTIONS_INIT;
     pawl_error err = PAWL_ERROR_INIT;
-    script s = {.verdict = PAWL_DONE};
+    script s = {.result = PAWL_DONE};
 
     options.concurrency = 1;
     options.until_empty = true;

@@ -1,4 +1,4 @@
-/* tests/conformance/expire_retain_test.c - messages that outlive their use, and their traces. */
+/* tests/conformance/expire_prune_test.c - messages that outlive their use, and their traces. */
 #include "queue_fixture.h"
 
 static pawl_work_id send_expiring(fixture *f, const char *payload, int64_t in_ms)
@@ -9,7 +9,7 @@ static pawl_work_id send_expiring(fixture *f, const char *payload, int64_t in_ms
     return queue_send(f, &message).work_id;
 }
 
-PAWL_TEST(what_is_past_its_time_is_never_claimed)
+PAWL_TEST(messages_past_their_time_to_live_are_never_claimed)
 {
     fixture *f = fixture_open(NULL);
     pawl_work_id id = send_expiring(f, "stale", 10 * SECOND_MS);
@@ -36,11 +36,11 @@ static size_t count_listed(fixture *f, unsigned states)
 }
 
 /* One waits, one has failed, one is in progress; all of them are past their time. */
-PAWL_TEST(what_is_past_its_time_reads_as_expired_before_maintenance_has_moved_it)
+PAWL_TEST(messages_past_their_time_to_live_read_as_expired_before_maintenance)
 {
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_work_id held = send_expiring(f, "held", 10 * SECOND_MS);
+    pawl_work_id leased = send_expiring(f, "held", 10 * SECOND_MS);
     pawl_stats *stats = NULL;
 
     fixture_claim(f, queue_owner(1), HOUR_MS, 1);
@@ -54,7 +54,7 @@ PAWL_TEST(what_is_past_its_time_reads_as_expired_before_maintenance_has_moved_it
     fixture_advance(f, 10 * SECOND_MS);
     assert_int_equal(PAWL_STATE_EXPIRED, fixture_state(f, waiting));
     assert_int_equal(PAWL_STATE_EXPIRED, fixture_state(f, failed));
-    assert_int_equal(PAWL_STATE_RUNNING, fixture_state(f, held));
+    assert_int_equal(PAWL_STATE_RUNNING, fixture_state(f, leased));
     assert_int_equal(2, count_listed(f, 1U << PAWL_STATE_EXPIRED));
     assert_int_equal(1, count_listed(f, 1U << PAWL_STATE_READY));
     assert_int_equal(0, count_listed(f, 1U << PAWL_STATE_FAILED));
@@ -73,7 +73,7 @@ PAWL_TEST(what_is_past_its_time_reads_as_expired_before_maintenance_has_moved_it
     queue_check(f);
 }
 
-PAWL_TEST(what_is_past_its_time_can_be_redriven_and_purged_before_maintenance_has_moved_it)
+PAWL_TEST(messages_past_their_time_to_live_can_be_redriven_and_purged_before_maintenance)
 {
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
@@ -91,7 +91,7 @@ PAWL_TEST(what_is_past_its_time_can_be_redriven_and_purged_before_maintenance_ha
 }
 
 /* One transaction for what was asked: maintenance of all others would be a second one. */
-PAWL_TEST(redriving_what_is_past_its_time_moves_nothing_else)
+PAWL_TEST(redriving_messages_past_their_time_to_live_changes_no_others)
 {
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
@@ -118,7 +118,7 @@ PAWL_TEST(a_message_is_claimable_until_just_before_its_time)
     assert_string_equal("x", queue_payloads(fixture_claim(f, queue_owner(1), MINUTE_MS, 10)));
 }
 
-PAWL_TEST(expire_ends_what_is_past_its_time)
+PAWL_TEST(expire_ends_messages_past_their_time_to_live)
 {
     fixture *f = fixture_open(NULL);
     pawl_work_id stale = send_expiring(f, "stale", 10 * SECOND_MS);
@@ -137,7 +137,7 @@ PAWL_TEST(expire_ends_what_is_past_its_time)
     queue_check(f);
 }
 
-PAWL_TEST(what_is_held_is_not_expired_under_its_holder)
+PAWL_TEST(a_leased_message_does_not_expire)
 {
     fixture *f = fixture_open(NULL);
     pawl_work_id id = send_expiring(f, "x", SECOND_MS);
@@ -149,7 +149,7 @@ PAWL_TEST(what_is_held_is_not_expired_under_its_holder)
     assert_int_equal(PAWL_STATE_DONE, fixture_state(f, id));
 }
 
-PAWL_TEST(what_comes_back_past_its_time_expires)
+PAWL_TEST(a_message_released_past_its_time_to_live_expires)
 {
     fixture *f = fixture_open(NULL);
     pawl_work_id id = send_expiring(f, "x", SECOND_MS);
@@ -210,12 +210,12 @@ PAWL_TEST(everything_expires_in_bounded_calls)
     queue_check(f);
 }
 
-PAWL_TEST(retention_forgets_done_and_cancelled_and_keeps_the_dead)
+PAWL_TEST(retention_prunes_done_and_cancelled_and_keeps_dead_letters)
 {
     fixture *f = fixture_open(NULL);
     pawl_work_id failed = queue_make(f, "t", "x", PAWL_STATE_FAILED);
     pawl_work_id expired = queue_make(f, "t", "x", PAWL_STATE_EXPIRED);
-    pawl_work_id held = queue_make(f, "t", "x", PAWL_STATE_RUNNING);
+    pawl_work_id leased = queue_make(f, "t", "x", PAWL_STATE_RUNNING);
     pawl_work_id ready = queue_send_after(f, "t", "x", 30 * DAY_MS);
 
     queue_make(f, "other", "x", PAWL_STATE_DONE);
@@ -225,7 +225,7 @@ PAWL_TEST(retention_forgets_done_and_cancelled_and_keeps_the_dead)
     assert_int_equal(4, fixture_count(f, "SELECT count(*) FROM {body}"));
     assert_int_equal(PAWL_STATE_FAILED, fixture_state(f, failed));
     assert_int_equal(PAWL_STATE_EXPIRED, fixture_state(f, expired));
-    assert_int_equal(PAWL_STATE_RUNNING, fixture_state(f, held));
+    assert_int_equal(PAWL_STATE_RUNNING, fixture_state(f, leased));
     assert_int_equal(PAWL_STATE_SCHEDULED, fixture_state(f, ready));
     assert_int_equal(0, queue_prune(f, PAWL_RETENTION_MS));
     queue_check(f);
@@ -248,7 +248,7 @@ PAWL_TEST(retention_counts_from_the_finish)
     assert_int_equal(0, fixture_count(f, "SELECT count(*) FROM {outcome}"));
 }
 
-PAWL_TEST(retention_of_nothing_forgets_at_once)
+PAWL_TEST(a_retention_of_zero_prunes_at_once)
 {
     fixture *f = fixture_open(NULL);
     pawl_work_id id = queue_make(f, "t", "x", PAWL_STATE_DONE);

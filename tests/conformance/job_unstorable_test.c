@@ -1,4 +1,5 @@
-/* tests/conformance/job_refused_test.c - a job whose message cannot be stored hurts only itself. */
+/* tests/conformance/job_unstorable_test.c - a job whose message cannot be stored hurts only itself.
+ */
 #include "job_fixture.h"
 
 #include <string.h>
@@ -62,7 +63,7 @@ PAWL_TEST(a_job_whose_message_cannot_be_stored_stops_no_other)
     assert_true(fixture_logged(f, PAWL_LOG_WARNING, "cannot be stored"));
 }
 
-PAWL_TEST(a_job_whose_message_cannot_be_stored_is_not_tried_at_every_tick)
+PAWL_TEST(a_job_whose_message_cannot_be_stored_is_not_retried_at_every_tick)
 {
     fixture *f = fixture_open(NULL);
 
@@ -71,13 +72,13 @@ PAWL_TEST(a_job_whose_message_cannot_be_stored_is_not_tried_at_every_tick)
     job_after(f, MINUTE_MS);
     fixture_log_clear(f);
     for (int i = 0; i < 3; i++)
-        assert_int_equal(0, job_after(f, MINUTE_MS).looked);
+        assert_int_equal(0, job_after(f, MINUTE_MS).examined);
     assert_false(fixture_logged(f, PAWL_LOG_WARNING, "cannot be stored"));
     job_after(f, HOUR_MS);
     assert_true(fixture_logged(f, PAWL_LOG_WARNING, "cannot be stored"));
 }
 
-PAWL_TEST(a_job_that_was_corrected_by_hand_goes_on_at_once)
+PAWL_TEST(a_job_corrected_with_sql_continues_at_once)
 {
     fixture *f = fixture_open(NULL);
 
@@ -107,5 +108,5 @@ PAWL_TEST(a_bad_job_with_runs_in_line_is_not_tried_at_every_tick)
     assert_int_equal(1, job_work(f)); /* which is an event of a run */
     job_tick(f);
     assert_int_equal(1, problems(f));
-    assert_int_equal(0, job_tick(f).looked);
+    assert_int_equal(0, job_tick(f).examined);
 }

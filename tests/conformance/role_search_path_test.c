@@ -1,7 +1,7 @@
 /*
- * tests/conformance/role_planted_test.c - PostgreSQL: functions, operators, types and views with
- * the names that pawl's functions use, put where the session's search_path finds them first. None
- * of them may run: pawl's functions have the rights of the schema's owner.
+ * tests/conformance/role_search_path_test.c - PostgreSQL: functions, operators, types and views
+ * with the names that pawl's functions use, put where the session's search_path finds them first.
+ * None of them may run: pawl's functions have the rights of the schema's owner.
  *
  * Planted code draws from a sequence and fails. The sequence remembers it, whatever is rolled back
  * or caught. (A cast cannot be planted: that takes the ownership of a type.)
@@ -214,7 +214,7 @@ static const char *life(void)
     return text;
 }
 
-PAWL_TEST_ON(postgres, no_planted_code_runs_in_the_whole_life_of_a_message)
+PAWL_TEST_ON(postgres, no_planted_code_runs_in_the_lifecycle_of_a_message)
 {
     fixture *f = open_with_traps();
 
@@ -270,10 +270,10 @@ PAWL_TEST_ON(postgres, no_planted_code_runs_in_the_library)
     assert_ok(pawl_queue_claim(guest, queue_owner(1), MINUTE_MS, 10, NULL, &list, &err), &err);
     queue_keep(list);
     assert_int_equal(2, pawl_messages_count(list));
-    const pawl_receipt *held = queue_held(list);
-    assert_ok(pawl_queue_renew(guest, queue_owner(1), held, 2, MINUTE_MS, NULL, &err), &err);
-    assert_ok(pawl_queue_abandon(guest, queue_owner(1), held, 1, "no", 1, NULL, &err), &err);
-    assert_ok(pawl_queue_ack(guest, queue_owner(1), held + 1, 1, NULL, &err), &err);
+    const pawl_receipt *receipt = queue_receipts(list);
+    assert_ok(pawl_queue_renew(guest, queue_owner(1), receipt, 2, MINUTE_MS, NULL, &err), &err);
+    assert_ok(pawl_queue_abandon(guest, queue_owner(1), receipt, 1, "no", 1, NULL, &err), &err);
+    assert_ok(pawl_queue_ack(guest, queue_owner(1), receipt + 1, 1, NULL, &err), &err);
     assert_ok(pawl_queue_reap(guest, NULL, NULL, &err), &err);
     assert_ok(pawl_queue_expire(guest, NULL, NULL, &err), &err);
     assert_ok(pawl_queue_compact_stats(guest, NULL, NULL, &err), &err);

@@ -1,6 +1,7 @@
 /*
- * tests/conformance/role_every_test.c - every function, table, view and sequence of the schema, as
- * PostgreSQL's catalogue lists them: each role calls, reads, writes and locks what is not granted.
+ * tests/conformance/role_objects_test.c - every function, table, view and sequence of the schema,
+ * as PostgreSQL's catalogue lists them: each role calls, reads, writes and locks what is not
+ * granted.
  *
  * role_attack_test.c has the attempts that no list can make.
  */

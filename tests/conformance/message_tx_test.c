@@ -1,4 +1,5 @@
-/* tests/conformance/effect_test.c - a message is done in the same commit as what it brought about.
+/* tests/conformance/message_tx_test.c - a message is done in the same commit as what it brought
+ * about.
  */
 #include "application_sql.h"
 #include "queue_fixture.h"
@@ -17,10 +18,10 @@ static fixture *open_with_orders(void)
 }
 
 /* A message that owner 1 holds. */
-static pawl_receipt hold_one(fixture *f)
+static pawl_receipt claim_one(fixture *f)
 {
     fixture_send(f, "t", "x");
-    return fixture_held(fixture_claim(f, queue_owner(1), MINUTE_MS, 1), 0);
+    return fixture_receipt(fixture_claim(f, queue_owner(1), MINUTE_MS, 1), 0);
 }
 
 static pawl_tx *begin_effect(fixture *f, pawl_receipt item)
@@ -48,7 +49,7 @@ PAWL_TEST(a_commit_brings_rows_messages_and_the_acknowledgement)
 {
     fixture *f = open_with_orders();
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_receipt item = hold_one(f);
+    pawl_receipt item = claim_one(f);
     pawl_message_spec next = queue_message("next", "y");
     pawl_enqueued sent = {0};
     pawl_tx *tx = begin_effect(f, item);
@@ -65,11 +66,11 @@ PAWL_TEST(a_commit_brings_rows_messages_and_the_acknowledgement)
     queue_check(f);
 }
 
-PAWL_TEST(a_rollback_leaves_the_message_held)
+PAWL_TEST(a_rollback_leaves_the_message_leased)
 {
     fixture *f = open_with_orders();
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_receipt item = hold_one(f);
+    pawl_receipt item = claim_one(f);
     const char *before = queue_fingerprint(f);
     pawl_message_spec next = queue_message("next", "y");
     pawl_tx *tx = begin_effect(f, item);
@@ -93,7 +94,7 @@ PAWL_TEST(a_transaction_that_is_forgotten_is_rolled_back)
 {
     fixture *f = open_with_orders();
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_receipt item = hold_one(f);
+    pawl_receipt item = claim_one(f);
     pawl_tx *tx = NULL;
 
     assert_ok(pawl_tx_begin_for(fixture_store(f), queue_owner(1), item, &tx, &err), &err);
@@ -108,7 +109,7 @@ PAWL_TEST(nothing_remains_when_the_lease_was_lost)
 {
     fixture *f = open_with_orders();
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_receipt item = hold_one(f);
+    pawl_receipt item = claim_one(f);
     pawl_message_spec next = queue_message("next", "y");
     pawl_tx *tx;
 
@@ -130,7 +131,7 @@ PAWL_TEST(a_message_that_was_cancelled_meanwhile_has_no_effect)
 {
     fixture *f = open_with_orders();
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_receipt item = hold_one(f);
+    pawl_receipt item = claim_one(f);
     pawl_tx *tx;
 
     queue_cancel(f, item.id);
@@ -145,7 +146,7 @@ PAWL_TEST(the_effect_is_there_once_however_often_it_is_tried)
 {
     fixture *f = open_with_orders();
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_receipt item = hold_one(f);
+    pawl_receipt item = claim_one(f);
     pawl_tx *tx = begin_effect(f, item);
 
     assert_true(write_row(f, tx, "INSERT INTO {orders} VALUES (1)"));
@@ -156,11 +157,11 @@ PAWL_TEST(the_effect_is_there_once_however_often_it_is_tried)
     assert_int_equal(1, orders(f));
 }
 
-PAWL_TEST(a_failed_statement_of_the_application_harms_nobody_else)
+PAWL_TEST(a_failed_statement_of_the_application_affects_no_other_caller)
 {
     fixture *f = open_with_orders();
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_receipt item = hold_one(f);
+    pawl_receipt item = claim_one(f);
     pawl_tx *tx = begin_effect(f, item);
     pawl_status st;
 
@@ -173,7 +174,7 @@ PAWL_TEST(a_failed_statement_of_the_application_harms_nobody_else)
     else
         assert_ok(st, &err);
     assert_int_equal(fixture_is_postgres(f) ? 0 : 1, orders(f));
-    tx = begin_effect(f, hold_one(f));
+    tx = begin_effect(f, claim_one(f));
     assert_true(write_row(f, tx, "INSERT INTO {orders} VALUES (2)"));
     assert_ok(pawl_tx_commit_with_ack(tx, &err), &err);
     assert_int_equal(fixture_is_postgres(f) ? 1 : 2, orders(f));
@@ -183,7 +184,7 @@ PAWL_TEST(the_end_of_the_transaction_is_left_to_pawl)
 {
     fixture *f = open_with_orders();
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_receipt item = hold_one(f);
+    pawl_receipt item = claim_one(f);
     pawl_tx *tx = begin_effect(f, item);
 
     assert_true(write_row(f, tx, "INSERT INTO {orders} VALUES (1)"));
@@ -202,7 +203,7 @@ PAWL_TEST(a_plain_write_of_the_same_thread_is_misuse_in_sqlite)
 {
     fixture *f = open_with_orders();
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_receipt item = hold_one(f);
+    pawl_receipt item = claim_one(f);
     pawl_message_spec other = queue_message("u", "y");
     pawl_tx *second = NULL;
     pawl_tx *tx = begin_effect(f, item);
@@ -227,14 +228,14 @@ PAWL_TEST(bad_arguments_are_refused)
 {
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_receipt item = hold_one(f), none = {0};
-    pawl_owner nobody = {0};
+    pawl_receipt item = claim_one(f), none = {0};
+    pawl_owner no_owner = {0};
     pawl_tx *tx = NULL;
 
     assert_status(PAWL_E_INVALID, pawl_tx_begin_for(NULL, queue_owner(1), item, &tx, &err), &err);
     assert_status(PAWL_E_INVALID,
                   pawl_tx_begin_for(fixture_store(f), queue_owner(1), item, NULL, &err), &err);
-    assert_status(PAWL_E_INVALID, pawl_tx_begin_for(fixture_store(f), nobody, item, &tx, &err),
+    assert_status(PAWL_E_INVALID, pawl_tx_begin_for(fixture_store(f), no_owner, item, &tx, &err),
                   &err);
     assert_status(PAWL_E_INVALID,
                   pawl_tx_begin_for(fixture_store(f), queue_owner(1), none, &tx, &err), &err);
@@ -263,7 +264,7 @@ PAWL_TEST(further_messages_wake_waiting_workers)
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
     pawl_message_spec next = queue_message("next", "y");
-    pawl_tx *tx = begin_effect(f, hold_one(f));
+    pawl_tx *tx = begin_effect(f, claim_one(f));
 
     assert_ok(pawl_tx_enqueue(tx, &next, NULL, &err), &err);
     assert_ok(pawl_tx_commit_with_ack(tx, &err), &err);
@@ -274,7 +275,7 @@ PAWL_TEST(an_interrupt_ends_the_transaction)
 {
     fixture *f = open_with_orders();
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_receipt item = hold_one(f);
+    pawl_receipt item = claim_one(f);
     pawl_tx *tx = begin_effect(f, item);
 
     assert_true(write_row(f, tx, "INSERT INTO {orders} VALUES (1)"));
@@ -301,7 +302,7 @@ PAWL_TEST(a_store_in_memory_has_them_too)
     assert_ok(pawl_outbox_enqueue(store, &message, NULL, &err), &err);
     assert_ok(pawl_queue_claim(store, queue_owner(1), MINUTE_MS, 1, NULL, &list, &err), &err);
     queue_keep(list);
-    pawl_status st = pawl_tx_begin_for(store, queue_owner(1), fixture_held(list, 0), &tx, &err);
+    pawl_status st = pawl_tx_begin_for(store, queue_owner(1), fixture_receipt(list, 0), &tx, &err);
     assert_ok(st, &err);
     assert_ok(pawl_tx_enqueue(tx, &message, NULL, &err), &err);
     assert_status(PAWL_E_MISUSE, pawl_outbox_enqueue(store, &message, NULL, &err), &err);

@@ -1,4 +1,5 @@
-/* tests/conformance/badinput_test.c - wrong arguments: a clear answer, and nothing changed. */
+/* tests/conformance/invalid_arguments_test.c - wrong arguments: a clear answer, and nothing
+ * changed. */
 #include "queue_fixture.h"
 
 #include <string.h>
@@ -66,7 +67,7 @@ PAWL_TEST(a_payload_is_never_null)
     refuse(f, &message, PAWL_E_INVALID, "payload");
 }
 
-PAWL_TEST(a_payload_beyond_the_engines_limit_is_not_even_looked_at)
+PAWL_TEST(a_payload_beyond_the_engines_limit_is_not_read)
 {
     fixture *f = fixture_open(NULL);
     const size_t size = (size_t)3 << 30;
@@ -232,10 +233,10 @@ static void refuse_claim(fixture *f, pawl_owner owner, int64_t lease_ms, int lim
 PAWL_TEST(a_claim_needs_an_owner_a_lease_and_a_limit)
 {
     fixture *f = fixture_open(NULL);
-    pawl_owner nobody = {{0}};
+    pawl_owner no_owner = {{0}};
 
     fixture_send(f, "t", "x");
-    refuse_claim(f, nobody, MINUTE_MS, 1, NULL, "owner");
+    refuse_claim(f, no_owner, MINUTE_MS, 1, NULL, "owner");
     refuse_claim(f, queue_owner(1), 0, 1, NULL, "lease");
     refuse_claim(f, queue_owner(1), -1, 1, NULL, "lease");
     refuse_claim(f, queue_owner(1), INT64_MIN, 1, NULL, "lease");
@@ -301,7 +302,7 @@ PAWL_TEST(an_answer_needs_an_owner_and_a_list)
                                          pawl_queue_release};
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_owner nobody = {{0}};
+    pawl_owner no_owner = {{0}};
     pawl_messages *list;
     const char *before;
     size_t changed = 77;
@@ -313,19 +314,19 @@ PAWL_TEST(an_answer_needs_an_owner_and_a_list)
         raw_answer answer = answers[i];
         pawl_store *store = fixture_store(f);
 
-        assert_status(PAWL_E_INVALID, answer(store, nobody, queue_held(list), 1, &changed, &err),
-                      &err);
+        assert_status(PAWL_E_INVALID,
+                      answer(store, no_owner, queue_receipts(list), 1, &changed, &err), &err);
         assert_says(&err, "owner");
         assert_status(PAWL_E_INVALID, answer(store, queue_owner(1), NULL, 1, &changed, &err), &err);
         assert_says(&err, "NULL");
         assert_status(PAWL_E_INVALID, answer(store, queue_owner(1), NULL, 0, &changed, &err), &err);
         assert_status(
             PAWL_E_INVALID,
-            answer(store, queue_owner(1), queue_held(list), PAWL_BATCH_MAX + 1, &changed, &err),
+            answer(store, queue_owner(1), queue_receipts(list), PAWL_BATCH_MAX + 1, &changed, &err),
             &err);
         assert_says(&err, "10000");
         assert_status(PAWL_E_INVALID,
-                      answer(NULL, queue_owner(1), queue_held(list), 1, &changed, &err), &err);
+                      answer(NULL, queue_owner(1), queue_receipts(list), 1, &changed, &err), &err);
     }
     assert_int_equal(77, changed);
     assert_string_equal(before, queue_fingerprint(f));
@@ -341,7 +342,7 @@ PAWL_TEST(delays_and_leases_of_answers_are_positive)
     const char *before;
 
     fixture_send(f, "t", "x");
-    items = queue_held(fixture_claim(f, queue_owner(1), MINUTE_MS, 1));
+    items = queue_receipts(fixture_claim(f, queue_owner(1), MINUTE_MS, 1));
     before = queue_fingerprint(f);
     for (size_t i = 0; i < COUNT_OF(bad); i++) {
         assert_status(PAWL_E_INVALID,
@@ -405,7 +406,7 @@ PAWL_TEST(lists_of_ids_and_filters_are_checked)
     assert_says(&err, "timeout_ms");
 }
 
-PAWL_TEST(option_structs_may_be_shorter_and_may_not_ask_for_what_is_unknown)
+PAWL_TEST(option_structs_may_be_shorter_and_unknown_options_are_refused)
 {
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;

@@ -1,4 +1,4 @@
-/* tests/worker/everything_threads_test.c - two workers with all their threads busy at once. */
+/* tests/worker/stress_threads_test.c - two workers with all their threads busy at once. */
 #include "worker_fixture.h"
 
 #include <string.h>
@@ -9,9 +9,9 @@
 #define ENDLESS 4
 
 /*
- * Short leases that are renewed, every chore all the time, handlers that send, put off, fail, end
- * with an effect, say how far they are and are cancelled; meanwhile topics are paused and resumed
- * and the figures are read. What is counted at the end is counted by the database.
+ * Short leases that are renewed, every maintenance_step all the time, handlers that send, put off,
+ * fail, end with an effect, say how far they are and are cancelled; meanwhile topics are paused and
+ * resumed and the figures are read. What is counted at the end is counted by the database.
  */
 typedef struct everything {
     fixture *f;
@@ -192,7 +192,7 @@ static int64_t total(fixture *f, const char *topic, pawl_state state)
     return count;
 }
 
-PAWL_TEST(everything_at_once_and_each_message_ends_once)
+PAWL_TEST(all_operations_at_once_and_each_message_ends_once)
 {
     static everything e;
     const int64_t each = SENDERS * ROUNDS;
@@ -212,7 +212,7 @@ PAWL_TEST(everything_at_once_and_each_message_ends_once)
         assert_null(send_topic(fixture_store(e.f), "quick", NULL));
     for (int i = 0; i < WORKERS; i++)
         worker_stop(runs[i]);
-    worker_check_nothing_held(e.f);
+    worker_check_nothing_leased(e.f);
     int64_t left = fixture_count(e.f, "SELECT count(*) FROM {queue}");
     assert_int_equal(each + ROUNDS - left, total(e.f, "quick", PAWL_STATE_DONE));
     assert_int_equal(each, total(e.f, "effect", PAWL_STATE_DONE));

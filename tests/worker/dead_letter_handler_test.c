@@ -1,4 +1,5 @@
-/* tests/worker/dead_test.c - dead-letter handlers of a worker, on the virtual clock. */
+/* tests/worker/dead_letter_handler_test.c - dead-letter handlers of a worker, on the virtual clock.
+ */
 #include "worker_fixture.h"
 
 #include <string.h>
@@ -10,11 +11,11 @@ static void handle_dead(pawl_worker *worker, const char *topic, recorder *record
     assert_ok(pawl_worker_handle_dead(worker, topic, recorder_handle, record, &err), &err);
 }
 
-PAWL_TEST(a_dead_letter_handler_is_called_for_what_fails)
+PAWL_TEST(a_dead_letter_handler_is_called_for_failed_messages)
 {
     fixture *f = fixture_open(NULL);
     pawl_worker *worker = worker_open(f, NULL);
-    recorder work = {.verdict = PAWL_FAIL, .error = "broken"}, dead = {0}, other = {0};
+    recorder work = {.result = PAWL_FAIL, .error = "broken"}, dead = {0}, other = {0};
 
     worker_handle(worker, NULL, recorder_handle, &work);
     handle_dead(worker, "t", &dead);
@@ -37,7 +38,7 @@ PAWL_TEST(a_dead_letter_handler_is_called_for_what_fails)
     assert_int_equal(1, dead.calls);
 }
 
-PAWL_TEST(a_dead_letter_handler_is_called_for_what_expires)
+PAWL_TEST(a_dead_letter_handler_is_called_for_expired_messages)
 {
     fixture *f = fixture_open(NULL);
     pawl_worker *worker = worker_open(f, NULL);
@@ -53,11 +54,11 @@ PAWL_TEST(a_dead_letter_handler_is_called_for_what_expires)
     assert_string_equal("late", dead.seen);
 }
 
-PAWL_TEST(a_dead_letter_is_tried_again_until_its_handler_succeeds)
+PAWL_TEST(a_dead_letter_is_retried_until_its_handler_succeeds)
 {
     fixture *f = fixture_open(NULL);
     pawl_worker *worker = worker_open(f, NULL);
-    recorder work = {.verdict = PAWL_FAIL}, dead = {.verdict = PAWL_FAIL, .error = "no mail"};
+    recorder work = {.result = PAWL_FAIL}, dead = {.result = PAWL_FAIL, .error = "no mail"};
 
     worker_handle(worker, "t", recorder_handle, &work);
     handle_dead(worker, "t", &dead);
@@ -71,7 +72,7 @@ PAWL_TEST(a_dead_letter_is_tried_again_until_its_handler_succeeds)
     assert_int_equal(20, dead.calls);
     assert_int_equal(20, dead.attempt);
     assert_int_equal(0, worker_stats(worker).dead);
-    dead.verdict = PAWL_DONE;
+    dead.result = PAWL_DONE;
     fixture_advance(f, MINUTE_MS);
     worker_until_idle(worker);
     fixture_advance(f, MINUTE_MS);
@@ -97,7 +98,7 @@ PAWL_TEST(a_dead_letter_is_the_message_as_it_ended_and_no_more)
 {
     fixture *f = fixture_open(NULL);
     pawl_worker *worker = worker_open(f, NULL);
-    recorder work = {.verdict = PAWL_FAIL, .error = "broken"};
+    recorder work = {.result = PAWL_FAIL, .error = "broken"};
     pawl_error err = PAWL_ERROR_INIT;
     int wrong = 0;
 
@@ -116,7 +117,7 @@ PAWL_TEST(without_a_dead_letter_handler_nothing_is_recorded)
 {
     fixture *f = fixture_open(NULL);
     pawl_worker *worker = worker_open(f, NULL);
-    recorder work = {.verdict = PAWL_FAIL};
+    recorder work = {.result = PAWL_FAIL};
 
     worker_handle(worker, "t", recorder_handle, &work);
     fixture_send(f, "t", "x");

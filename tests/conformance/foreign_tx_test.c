@@ -1,4 +1,4 @@
-/* tests/conformance/wrapped_test.c - sending inside the application's own transaction. */
+/* tests/conformance/foreign_tx_test.c - sending inside the application's own transaction. */
 #include "queue_fixture.h"
 
 #if PAWL_TEST_POSTGRES
@@ -277,7 +277,7 @@ PAWL_TEST_ON(postgres, a_plain_call_beside_ones_own_postgres_transaction_works)
 }
 
 /* SQLite commits in the order of its writes. */
-PAWL_TEST_ON(postgres, a_message_committed_late_is_not_passed_over)
+PAWL_TEST_ON(postgres, a_message_committed_late_is_not_skipped)
 {
     fixture *f = fixture_open(NULL);
     pawl_tx *tx;

@@ -1,4 +1,4 @@
-/* tests/worker/effect_test.c - effect once and progress, from inside a handler. */
+/* tests/worker/task_tx_test.c - effect once and progress, from inside a handler. */
 #include "application_sql.h"
 #include "worker_fixture.h"
 

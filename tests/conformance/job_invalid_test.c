@@ -1,4 +1,5 @@
-/* tests/conformance/job_bad_test.c - jobs that cannot be: refused with a reason, nothing stored. */
+/* tests/conformance/job_invalid_test.c - jobs that cannot be: refused with a reason, nothing
+ * stored. */
 #include "job_fixture.h"
 
 #include <string.h>
@@ -97,7 +98,7 @@ PAWL_TEST(numbers_out_of_range)
     job_put(f, &job);
 }
 
-PAWL_TEST(calls_without_what_they_need)
+PAWL_TEST(calls_with_missing_arguments)
 {
     fixture *f = fixture_open(NULL);
     pawl_store *store = fixture_store(f);
@@ -124,7 +125,7 @@ PAWL_TEST(calls_without_what_they_need)
     assert_null(runs);
 }
 
-PAWL_TEST(rows_written_by_hand_that_could_not_be_sent)
+PAWL_TEST(rows_written_with_sql_that_cannot_be_sent)
 {
     fixture *f = fixture_open(NULL);
 

@@ -1,4 +1,4 @@
-/* tests/worker/lane_test.c - maintenance keeps up with topics that are used once. */
+/* tests/worker/lane_cleanup_test.c - maintenance keeps up with topics that are used once. */
 #include "worker_fixture.h"
 
 #define LANES 25000 /* more than two calls remove */

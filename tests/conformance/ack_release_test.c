@@ -1,4 +1,4 @@
-/* tests/conformance/answer_test.c - ack, abandon, fail, renew and release. */
+/* tests/conformance/ack_release_test.c - ack, abandon, fail, renew and release. */
 #include "queue_fixture.h"
 
 typedef size_t (*answer_fn)(fixture *f, pawl_owner owner, const pawl_messages *list);
@@ -47,7 +47,7 @@ PAWL_TEST(ack_ends_a_message_as_done)
     queue_check(f);
 }
 
-PAWL_TEST(abandon_gives_a_message_back_and_counts_the_attempt)
+PAWL_TEST(abandon_releases_a_message_and_counts_the_attempt)
 {
     fixture *f = fixture_open(NULL);
     pawl_work_id id = fixture_send(f, "t", "x");
@@ -128,7 +128,7 @@ PAWL_TEST(renew_moves_the_end_of_the_lease)
     assert_int_equal(1, queue_renew(f, queue_owner(1), list, 10 * SECOND_MS));
     m = queue_get(f, id);
     assert_time(FIXTURE_START.us + 18 * 1000000, pawl_message_lease_until(m));
-    assert_int_equal(fixture_held(list, 0).fence, pawl_message_fence(m));
+    assert_int_equal(fixture_receipt(list, 0).fence, pawl_message_fence(m));
     fixture_advance(f, 9 * SECOND_MS);
     assert_int_equal(0, queue_reap(f));
     assert_int_equal(1, queue_ack(f, queue_owner(1), list));
@@ -150,7 +150,7 @@ PAWL_TEST(renew_uses_the_messages_own_lease)
                 pawl_message_lease_until(queue_get(f, id)));
 }
 
-PAWL_TEST(release_gives_a_message_back_at_once_and_uncounted)
+PAWL_TEST(release_makes_a_message_ready_at_once_and_uncounted)
 {
     fixture *f = fixture_open(NULL);
     pawl_work_id id = fixture_send(f, "t", "x");
@@ -170,7 +170,7 @@ PAWL_TEST(release_gives_a_message_back_at_once_and_uncounted)
     queue_check(f);
 }
 
-PAWL_TEST(nobody_answers_for_another_owner)
+PAWL_TEST(an_owner_cannot_acknowledge_the_messages_of_another)
 {
     fixture *f = fixture_open(NULL);
     pawl_messages *list;
@@ -186,7 +186,7 @@ PAWL_TEST(nobody_answers_for_another_owner)
     assert_int_equal(1, queue_ack(f, queue_owner(1), list));
 }
 
-PAWL_TEST(what_is_finished_is_passed_over)
+PAWL_TEST(finished_messages_are_skipped)
 {
     fixture *f = fixture_open(NULL);
     pawl_messages *list;
@@ -240,9 +240,9 @@ PAWL_TEST(unknown_ids_and_duplicates_are_passed_over_and_not_counted)
         fixture_send(f, test_note("topic%zu", i), "x");
         fixture_send(f, test_note("topic%zu", i), "y");
         list = fixture_claim(f, queue_owner(1), MINUTE_MS, 10);
-        items[0] = fixture_held(list, 0);
+        items[0] = fixture_receipt(list, 0);
         items[1] = (pawl_receipt){{INT64_MAX}, items[0].fence};
-        items[2] = fixture_held(list, 1);
+        items[2] = fixture_receipt(list, 1);
         items[3] = (pawl_receipt){{-5}, items[0].fence};
         items[4] = (pawl_receipt){{0}, items[0].fence};
         items[5] = items[0];
@@ -289,9 +289,9 @@ PAWL_TEST(a_list_of_mine_and_others_changes_mine)
             fixture_send(f, test_note("topic%zu", i), "x");
         mine = fixture_claim(f, queue_owner(1), MINUTE_MS, 2);
         others = fixture_claim(f, queue_owner(2), MINUTE_MS, 1);
-        items[0] = fixture_held(others, 0);
-        items[1] = fixture_held(mine, 0);
-        items[2] = fixture_held(mine, 1);
+        items[0] = fixture_receipt(others, 0);
+        items[1] = fixture_receipt(mine, 0);
+        items[2] = fixture_receipt(mine, 1);
         assert_ok(raw_answers[i](fixture_store(f), queue_owner(1), items, 3, &changed, &err), &err);
         assert_int_equal(2, changed);
         assert_int_equal(1, queue_ack(f, queue_owner(2), others));
