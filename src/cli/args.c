@@ -94,7 +94,7 @@ static const cli_option *find_verb_option(const cli_verb *verb, const option_tex
     return find_option(options, count, text->name, text->length, text->letter);
 }
 
-/* Before the verb is known: an option of any verb tells whether a value follows it. (An option
+/* Before the verb is known: an option of any verb shows whether a value follows it. (An option
  * name that several verbs have takes a value in all of them or in none.) */
 static bool option_takes_next(const option_text *text)
 {

@@ -28,7 +28,7 @@ static pawl_status parse_ids(const cli_args *args, named_message *list, pawl_err
     return st;
 }
 
-/* Look first: it tells the state for the report, and the work id of a message id. */
+/* Reads the message first: for its state in the report, and for the work id of a message id. */
 static pawl_status look_up_message(const cli_change *change, pawl_store *store, named_message *item,
                                    pawl_error *err)
 {
@@ -59,7 +59,8 @@ static pawl_status apply_by_id(const cli_change *change, pawl_store *store, name
     st = change->by_id(store, &id, 1, &changed, err);
     if (st != PAWL_OK || changed > 0)
         return st;
-    return look_up_message(change, store, item, err); /* somebody was faster: say what it is now */
+    return look_up_message(change, store, item,
+                           err); /* another process was faster: report the new state */
 }
 
 static void print_change_line(const cli_change *change, const named_message *item, bool dry_run)
@@ -135,7 +136,7 @@ static bool confirm_by_id(const cli_change *change, const named_message *list, s
     for (size_t i = 0; i < count; i++)
         possible += list[i].outcome == CHANGED;
     if (possible == 0)
-        return true; /* nothing will change: no question, the report tells why */
+        return true; /* nothing will change: no question, the report gives the reason */
     question = cli_print("%s %zu message%s?", change->title, possible, possible == 1 ? "" : "s");
     return cli_confirm(question);
 }

@@ -189,8 +189,8 @@ const cli_verb cli_verb_help = {
     .run = run_help,
 };
 
-/* An engine that is not built in says so before it looks for the database. Neither URL leads
- * anywhere: a database in memory, and a socket that cannot exist. */
+/* An engine that is not built in fails before it opens the database. Neither URL opens one: a
+ * database in memory, and a socket that cannot exist. */
 static const struct {
     const char *name;
     const char *url;

@@ -121,7 +121,7 @@ typedef struct inbox_change {
                         pawl_error *err);
 } inbox_change;
 
-/* All of them, or all of a source: more than was looked at, so somebody is asked. */
+/* All of them, or all of a source: more than the user has seen, so it needs a confirmation. */
 static pawl_status confirm_inbox_change(const inbox_change *what, const inbox_settings *own,
                                         pawl_error *err)
 {

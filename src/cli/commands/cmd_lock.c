@@ -70,8 +70,8 @@ typedef struct locked_command {
 } locked_command;
 
 /*
- * Stop with the command, as a shell expects of a job. Nothing renews the lease while we are
- * stopped: whoever continues us later than the lease lasts finds it lost.
+ * Stops with the command, as a shell expects of a job. Nothing renews the lease while this process
+ * is stopped: if it continues after the lease has expired, the lease is lost.
  */
 static void stop_with_command(locked_command *of)
 {

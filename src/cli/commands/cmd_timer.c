@@ -176,7 +176,7 @@ static pawl_status show_timer(const cli_args *args, const timer_settings *own, p
     return cli_show_one("timer show", args, own->payload, err);
 }
 
-/* Only what nobody has begun with, whatever has happened since it was looked at. */
+/* Cancels only timers that no worker has claimed, even since they were listed. */
 static pawl_status cancel_pending(pawl_store *store, const pawl_work_id *ids, size_t count,
                                   size_t *ret_changed, pawl_error *err)
 {

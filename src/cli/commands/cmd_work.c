@@ -211,7 +211,7 @@ static pawl_status open_work_store(const cli_args *args, int64_t lease_ms, pawl_
 
     if (st != PAWL_OK)
         return st;
-    /* Below info, every idle look at the queue is a record. Warnings are shown in any case. */
+    /* Below info, every idle poll of the queue is a record. Warnings are always shown. */
     cli_database_log(&options, args->common.verbose ? PAWL_LOG_INFO : PAWL_LOG_WARNING);
     if (!cli_database_timeout_given(args) && options.timeout_ms > lease_ms / 3)
         options.timeout_ms = lease_ms / 3 < CLI_SECOND_MS ? CLI_SECOND_MS : lease_ms / 3;

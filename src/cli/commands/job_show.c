@@ -153,7 +153,7 @@ static pawl_status read_run_states(const cli_texts *texts, unsigned *ret_states,
     return st;
 }
 
-/* One more than wanted is looked for, to know whether there are more. */
+/* Reads one more than requested, to know whether there are more. */
 static pawl_status gather_runs(pawl_store *store, const char *name, pawl_run_filter *filter,
                                cli_listing *to, pawl_error *err)
 {

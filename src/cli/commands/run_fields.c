@@ -36,7 +36,7 @@ static const char *run_duration_text(const pawl_run *run, pawl_wall now,
 
     if (run->started_at.us == PAWL_TIME_UNSET.us)
         return "";
-    /* Beyond a minute nobody cares for milliseconds. */
+    /* Milliseconds do not matter beyond a minute. */
     return cli_span_text(ms < CLI_MINUTE_MS ? ms : ms / CLI_SECOND_MS * CLI_SECOND_MS, ret_text);
 }
 

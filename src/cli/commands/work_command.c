@@ -23,8 +23,8 @@ static bool stop_now_requested(const cli_work *work)
     return poll(&fd, 1, 0) == 1;
 }
 
-/* A message that can never be started must not circle; anything else is a problem of this machine:
- * release the message and end, so that an operator looks at it. */
+/* A command that can never be started must not be retried; anything else is a problem of this
+ * machine: release the message and exit, so that an operator can fix it. */
 static pawl_result command_not_started(cli_work *work, pawl_task *task, int problem)
 {
     if (problem == E2BIG) {
@@ -73,7 +73,7 @@ static void keep_run_output(pawl_task *task, const cli_child *child)
         cli_note("the output is not stored: %s", err.message);
 }
 
-/* Success counts also when it was told to end and finished its work first. */
+/* Success counts even after a signal, if the command finished its work first. */
 static pawl_result command_result(const cli_work *work, pawl_task *task, const cli_child *child,
                                   cli_stop stopped)
 {
@@ -109,11 +109,11 @@ pawl_result cli_work_command_handle(pawl_task *task, void *context)
     how.kill_fd = work->stop_now_fd;
     how.timeout_ms = work->options->run_timeout_ms;
     int problem = start_command(work, pawl_task_message(task), &child);
-    pawl_result verdict =
+    pawl_result handled =
         problem != 0 ? command_not_started(work, task, problem)
                      : command_result(work, task, &child, cli_child_supervise(&child, &how));
     cli_child_done(&child);
-    return verdict;
+    return handled;
 }
 
 /* ---- the observer's callbacks ---- */

@@ -140,10 +140,10 @@ void cli_work_break(cli_work *work, const char *format, ...)
     stop_worker(work);
 }
 
-/* The first: gently. The second: end the commands. The third: wait for nobody. */
+/* The first signal: finish what runs. The second: end the commands. The third: do not wait. */
 typedef struct stop_stage {
     int signals;
-    bool forced; /* the worker was told twice */
+    bool forced; /* the worker was asked to stop twice */
 } stop_stage;
 
 static void force_worker_stop(cli_work *work, stop_stage *now)
@@ -179,8 +179,8 @@ static void take_signal(cli_work *work, stop_stage *now, int number)
     }
 }
 
-/* The results are handed in when no handler runs any more: only then may the worker be told not to
- * wait, or it would release messages that have just been done. */
+/* Results are stored when no handler runs any more. Only then may the worker stop without waiting;
+ * earlier it would release messages that have just been done. */
 static void stop_when_handlers_ended(cli_work *work, stop_stage *now)
 {
     if (now->signals >= 2 && worker_stats(work).running == 0)

@@ -27,8 +27,8 @@ static char *choices_text(const char *choices)
     char *words;
     char *at;
 
-    for (const char *look = choices; *look; look++)
-        left += *look == '|';
+    for (const char *c = choices; *c; c++)
+        left += *c == '|';
     at = words = cli_alloc(strlen(choices) + left * 4, 1);
     for (; *choices; choices++) {
         if (*choices == '|') {

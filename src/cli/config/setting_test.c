@@ -63,7 +63,7 @@ PAWL_TEST(no_two_settings_share_a_field_a_key_or_a_flag)
         }
 }
 
-PAWL_TEST(every_flag_has_its_place_among_the_options)
+PAWL_TEST(every_flag_is_among_the_options)
 {
     size_t count = 0;
     size_t flags = 0;

@@ -16,7 +16,7 @@
 #include "terminal_text.h"
 #include "platform.h"
 
-/* Bytes moved before anything else is looked at, so that a noisy command is told to end in time. */
+/* Bytes moved before other events are checked, so that a noisy command is stopped in time. */
 #define PUMP_BYTES 65536
 #define STDERR_TAIL_BYTES 2048
 
@@ -150,7 +150,7 @@ static int spawn_child(cli_child *child, const cli_command *command, char *const
     return problem;
 }
 
-/* Needs Linux 5.3. Without it nobody would tell us when the child ends. */
+/* Needs Linux 5.3. Without it there is no event when the child ends. */
 static int open_pidfd(cli_child *child)
 {
     int problem;

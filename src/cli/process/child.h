@@ -60,7 +60,7 @@ typedef struct cli_child {
 int cli_child_start(cli_child *child, const cli_command *command, char *const *environment,
                     const void *input, size_t input_size);
 
-/* Why a command was told to end: the first reason. */
+/* Why a command was stopped: the first reason. */
 typedef enum cli_stop {
     CLI_STOP_NONE,
     CLI_STOP_TIMEOUT, /* it ran for too long */
@@ -85,7 +85,7 @@ typedef struct cli_supervision {
 
 /*
  * Moves its data until it has ended, and ends it if it has to. Then wait_status is set; if it was
- * told to end, the rest of its process group is killed, too.
+ * stopped, the rest of its process group is killed, too.
  */
 cli_stop cli_child_supervise(cli_child *child, const cli_supervision *how);
 

@@ -154,7 +154,8 @@ char **cli_environment_with(const cli_variable *variables, size_t count)
     return to.entries;
 }
 
-/* Of a job's run, what the scheduler wrote into the headers; nobody else's headers are believed. */
+/* Of a job's run, what the scheduler wrote into the headers; headers of other messages are ignored.
+ */
 static void set_run_variables(environment_builder *to, const pawl_message *message)
 {
     static const struct {

@@ -26,7 +26,7 @@ typedef struct cli_signals {
  */
 pawl_status cli_signals_open(cli_signals *signals, const int *numbers, size_t count,
                              pawl_error *err);
-/* A write to a pipe or socket that nobody reads is an error, not the end of the program. */
+/* A write to a closed pipe or socket is an error (EPIPE), not the end of the program. */
 void cli_signals_ignore_pipe(void);
 /* The next pending signal; 0: none. */
 int cli_signals_next(const cli_signals *signals);

@@ -102,7 +102,7 @@ static pawl_result handle_by_command(pawl_receive_task *reception, void *context
     cli_supervision how = CLI_SUPERVISION_INIT;
     cli_child child;
     int problem = start_received(by, reception, &child);
-    pawl_result verdict;
+    pawl_result result;
 
     if (problem != 0) {
         PAWLI_AUTO_FREE char *why = cli_print("cannot start the command: %s", strerror(problem));
@@ -110,9 +110,9 @@ static pawl_result handle_by_command(pawl_receive_task *reception, void *context
         return PAWL_RETRY;
     }
     how.cancel_fd = pawl_receive_task_cancel_fd(reception);
-    verdict = received_result(reception, &child, cli_child_supervise(&child, &how));
+    result = received_result(reception, &child, cli_child_supervise(&child, &how));
     cli_child_done(&child);
-    return verdict;
+    return result;
 }
 
 pawl_status cli_serve_command_handler(pawl_receiver *receiver, const char *topic,

@@ -15,7 +15,7 @@
 
 typedef struct cli_serve cli_serve;
 
-/* A service that runs on a thread of its own until it is told to stop. */
+/* A service that runs on a thread of its own until it is stopped. */
 typedef struct cli_service_thread {
     const char *name;
     pawl_status (*run)(cli_serve *serve, pawl_error *err); /* NULL: it is off */

@@ -190,7 +190,7 @@ static pawl_status listen_on(cli_serve *serve, const cli_server_settings *server
     return st;
 }
 
-/* What somebody may miss who has just begun. */
+/* Logs which parts are not configured, for new users. */
 static void say_what_is_off(const cli_serve *serve)
 {
     if (!cli_config_next(serve->config, CLI_SECTION_RECEIVE, NULL))

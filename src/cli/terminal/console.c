@@ -134,11 +134,10 @@ pawl_status cli_confirm_possible(const char *verb, pawl_error *err)
 {
     if (isatty(STDIN_FILENO) == 1 && isatty(STDERR_FILENO) == 1)
         return PAWL_OK;
-    return pawli_fail(
-        err, PAWL_E_INVALID,
-        "%s asks before it changes anything, and this is not a terminal; add --yes (or "
-        "--dry-run to look first)",
-        verb);
+    return pawli_fail(err, PAWL_E_INVALID,
+                      "%s asks for confirmation, and stdin is not a terminal; add --yes, or "
+                      "--dry-run to see what it would change",
+                      verb);
 }
 
 bool cli_confirm(const char *question)

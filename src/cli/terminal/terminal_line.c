@@ -20,7 +20,7 @@ static struct terminal_line {
     pthread_mutex_t lock;
     bool active;
     char *shown;   /* the line, or NULL */
-    bool mid_line; /* somebody's output ended without a newline */
+    bool mid_line; /* the last output ended without a newline */
 } terminal_line = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static void write_bytes(int fd, const char *bytes, size_t size)

@@ -16,7 +16,7 @@ typedef struct span_unit {
     int64_t ms;
 } span_unit;
 
-/* Largest first; "ms" is looked for before "m". */
+/* Largest first; "ms" is tried before "m". */
 static const span_unit span_units[] = {{"w", 7 * CLI_DAY_MS}, {"d", CLI_DAY_MS},
                                        {"h", CLI_HOUR_MS},    {"ms", 1},
                                        {"m", CLI_MINUTE_MS},  {"s", CLI_SECOND_MS}};
