@@ -38,7 +38,7 @@ WITH RECURSIVE seen (name) AS (
             ORDER BY l.destination LIMIT 1)
     FROM seen WHERE seen.name IS NOT NULL
     LIMIT :scan),
-looked AS MATERIALIZED (
+examined AS MATERIALIZED (
     SELECT name,
            EXISTS (SELECT 1
                    FROM pawl_lane l INDEXED BY pawl_lane_destination
@@ -48,16 +48,16 @@ looked AS MATERIALIZED (
                           OR EXISTS (SELECT 1 FROM pawl_queue q INDEXED BY pawl_queue_due
                                      WHERE q.lane_id = l.id AND q.fence = 0))) AS matches
     FROM seen WHERE name IS NOT NULL)
-SELECT name, matches, (SELECT count(*) FROM looked) = :scan,
+SELECT name, matches, (SELECT count(*) FROM examined) = :scan,
        (SELECT max(woken) FROM pawl_lane l INDEXED BY pawl_lane_destination
-        WHERE l.destination = looked.name AND l.destination > '')
-FROM looked
-WHERE matches OR name = (SELECT max(name) FROM looked)
+        WHERE l.destination = examined.name AND l.destination > '')
+FROM examined
+WHERE matches OR name = (SELECT max(name) FROM examined)
 ORDER BY name;
 
 -- name: wake
 -- Make messages that wait for another attempt at :destination due now, at most :limit. The lanes' new token
--- tells deliverers to retry now. Returns the number of messages that became due. With :error_prefix: only
+-- notifies deliverers to retry now. Returns the number of messages that became due. With :error_prefix: only
 -- messages whose last error begins with it; if there is none, nothing is changed.
 -- @stop-unless-changed
 -- @include draw_fence

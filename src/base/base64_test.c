@@ -29,7 +29,7 @@ PAWL_TEST(known_values_both_ways)
     }
 }
 
-PAWL_TEST(what_is_not_base64_is_refused)
+PAWL_TEST(invalid_base64_is_refused)
 {
     static const char *const texts[] = {"Z",    "Zg",   "Zg=",  "====",      "Z===",
                                         "Zm=v", "Zh==", "Zm9=", "Zg==Zg==",  "Zm9v\n",

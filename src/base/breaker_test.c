@@ -88,7 +88,7 @@ PAWL_TEST(a_deliverys_pauses_double_from_a_second_to_five_minutes)
     assert_int_equal(330000000, breaker.retry_at.us); /* and a tenth of jitter */
 }
 
-PAWL_TEST(who_is_woken_tries_at_once_and_begins_with_the_first_pause)
+PAWL_TEST(a_woken_breaker_probes_at_once_and_restarts_with_the_first_pause)
 {
     pawli_breaker breaker;
 

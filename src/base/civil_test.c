@@ -4,7 +4,7 @@
 #include "civil.h"
 #include "test.h"
 
-PAWL_TEST(every_day_of_three_thousand_years_is_what_the_c_library_says)
+PAWL_TEST(every_day_of_three_thousand_years_agrees_with_the_c_library)
 {
     int64_t first = pawli_civil_days(-100, 1, 1);
     int64_t last = pawli_civil_days(2900, 12, 31);

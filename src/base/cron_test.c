@@ -127,7 +127,7 @@ static const struct {
     {"0 0 */11 JUN 0L", 5, "never fire"},
 };
 
-PAWL_TEST(what_is_wrong_is_told_with_its_column)
+PAWL_TEST(errors_name_the_column)
 {
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         pawl_error err = PAWL_ERROR_INIT;

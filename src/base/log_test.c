@@ -44,7 +44,7 @@ PAWL_TEST(levels_below_the_sinks_are_dropped)
     assert_string_equal(seen, "outbox: yes 1");
 }
 
-PAWL_TEST(a_record_is_one_line_whatever_is_in_it)
+PAWL_TEST(a_record_is_one_line_for_any_content)
 {
     pawl_log_sink sink = {keep, NULL, PAWL_LOG_DEBUG};
 

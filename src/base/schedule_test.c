@@ -160,7 +160,7 @@ PAWL_TEST(clock_changes_of_twenty_zones)
     }
 }
 
-PAWL_TEST(a_moved_fire_tells_what_was_written)
+PAWL_TEST(a_shifted_occurrence_reports_the_written_time)
 {
     PAWLI_AUTO(pawl_schedule) schedule = parse("30 2 * * *", "Europe/Berlin");
     pawl_error err = PAWL_ERROR_INIT;

@@ -47,7 +47,7 @@ PAWL_TEST(a_number_outside_the_table_is_unknown_and_not_retryable)
     assert_false(pawl_status_retryable((pawl_status)9999));
 }
 
-PAWL_TEST(what_the_caller_got_wrong_is_not_retryable)
+PAWL_TEST(caller_errors_are_not_retryable)
 {
     assert_false(pawl_status_retryable(PAWL_E_INVALID));
     assert_false(pawl_status_retryable(PAWL_E_CONFLICT));
@@ -67,7 +67,7 @@ static const char *printed(const pawl_error *err)
     return text;
 }
 
-PAWL_TEST(an_error_is_printed_with_its_name_its_message_and_what_to_do)
+PAWL_TEST(an_error_is_printed_with_its_name_its_message_and_the_next_step)
 {
     pawl_error busy = {PAWL_E_BUSY, true, 5, "", "the database is locked"};
     pawl_error invalid = {PAWL_E_INVALID, false, 0, "", "the topic is empty"};
@@ -91,7 +91,7 @@ PAWL_TEST(an_error_without_a_message_is_printed_as_its_status)
                                          "(retryable: the same call may succeed later)\n");
 }
 
-PAWL_TEST(an_error_is_printed_as_one_line_whatever_its_message_contains)
+PAWL_TEST(an_error_is_printed_as_one_line_for_any_message)
 {
     pawl_error err = {PAWL_E_INVALID, false, 0, "", "topic 'a\nPAWL_OK: done\r\x1b[31m'"};
 

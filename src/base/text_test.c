@@ -63,7 +63,7 @@ PAWL_TEST(a_prefix_never_cuts_a_character)
     assert_int_equal(pawli_utf8_prefix("ab\xe2\x82", 4, 10), 2);
 }
 
-PAWL_TEST(cleaning_replaces_what_is_malformed_and_cuts)
+PAWL_TEST(cleaning_replaces_malformed_utf8_and_truncates)
 {
     char clean[8];
 

@@ -105,7 +105,7 @@ PAWL_TEST(text_and_bytes_convert_both_ways)
     assert_string_equal(text, "0192d3c4-5e6f-7a8b-9c0d-1e2f3a4b5c6d");
 }
 
-PAWL_TEST(what_is_not_a_uuid_is_refused_and_nothing_is_written)
+PAWL_TEST(an_invalid_uuid_is_refused_and_nothing_is_written)
 {
     static const char *const bad[] = {"",
                                       "0192d3c4",

@@ -66,7 +66,7 @@ PAWL_TEST(daylight_saving_may_last_no_time_at_all)
         expect("AAA0BBB,J100/2,J100/3", at(2030, 1, 1, 0) + day * INT64_C(86400), 0, false);
 }
 
-PAWL_TEST(what_is_no_rule_is_refused)
+PAWL_TEST(an_invalid_rule_is_refused)
 {
     static const char *const texts[] = {
         "",

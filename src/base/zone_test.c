@@ -113,7 +113,7 @@ PAWL_TEST(a_zone_is_freed_by_its_last_user)
     pawli_zone_unref(NULL);
 }
 
-PAWL_TEST(a_local_time_in_a_gap_is_told_with_the_times_around_it)
+PAWL_TEST(a_local_time_in_a_gap_is_reported_with_the_times_around_it)
 {
     PAWLI_AUTO(pawli_zone) zone = load("Europe/Berlin");
     pawli_local found;
@@ -131,7 +131,7 @@ PAWL_TEST(a_local_time_in_a_gap_is_told_with_the_times_around_it)
     assert_int_equal(found.kind, PAWLI_LOCAL_UNIQUE);
 }
 
-PAWL_TEST(a_local_time_in_an_overlap_is_told_twice)
+PAWL_TEST(a_local_time_in_an_overlap_has_two_results)
 {
     PAWLI_AUTO(pawli_zone) zone = load("Australia/Lord_Howe");
     pawli_local found;

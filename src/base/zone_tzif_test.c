@@ -135,7 +135,7 @@ PAWL_TEST(a_file_cut_anywhere_is_refused)
     }
 }
 
-PAWL_TEST(what_is_broken_is_refused_with_the_reason)
+PAWL_TEST(invalid_input_is_refused_with_the_reason)
 {
     /* Offsets in the second block of a version 2 file. */
     enum { FIRST = 44 + 6 + 4, BLOCK = FIRST + 44, TYPES = BLOCK + 16 + 2 };

@@ -81,8 +81,8 @@ pawl_status pawli_waiter_arm_remote(pawli_waiter *waiter, const char *const *nam
 pawl_status pawli_waiter_wait(pawli_waiter *waiter, pawl_mono deadline, pawli_woken *ret_why,
                               pawl_error *err);
 /*
- * Disarms the waiter because a claim found something. Call it every time: senders are told not to
- * notify this worker, but only after it has been busy for a moment. Usually it only reads the
+ * Disarms the waiter because a claim found something. Call it every time: it stops senders from
+ * notifying this worker, but only after it has been busy for a moment. Usually it only reads the
  * clock.
  */
 void pawli_waiter_disarm(pawli_waiter *waiter);

@@ -1,4 +1,4 @@
-/* src/db/wake.h - in-process wake-ups: tells waiting threads that a message was enqueued. */
+/* src/db/wake.h - in-process wake-ups: signals waiting threads that a message was enqueued. */
 #ifndef PAWLI_WAKE_H
 #define PAWLI_WAKE_H
 

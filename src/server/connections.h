@@ -7,7 +7,7 @@
  * closed, so that slow clients cannot keep others out. When request bodies use more memory than
  * allowed (listener.c), the server closes the request that has been arriving longest from the
  * address whose requests use the most memory. A connection whose message is being processed is
- * never closed. A closed connection is told the reason, if possible.
+ * never closed. A closed connection gets a response with the reason, if possible.
  */
 #ifndef PAWLI_CONNECTIONS_H
 #define PAWLI_CONNECTIONS_H

@@ -40,7 +40,7 @@ PAWL_TEST(an_address_is_found_in_its_networks)
     assert_true(has("::/0", "9.9.9.9"));
 }
 
-PAWL_TEST(what_is_no_address_is_refused)
+PAWL_TEST(an_invalid_address_is_refused)
 {
     static const char *const bad[] = {"10.0.0", "10.0.0.0/33", "::/129", "10.0.0.0/",  "10.0.0.0/x",
                                       "/8",     "proxy",       "1;2",    "10.0.0.0/-1"};

@@ -9,14 +9,14 @@
 
 /* ---- checking the headers of a request ---- */
 
-typedef struct look {
+typedef struct header_scan {
     const char *wrong;
     int lengths;
     int encodings; /* Transfer-Encoding */
     int hosts;
     int types;
     pawli_request_head head;
-} look;
+} header_scan;
 
 /* RFC 9110: the characters allowed in a field name. */
 static bool is_token(const char *name, size_t size)
@@ -71,8 +71,8 @@ static bool check_is(const char *name, size_t size, const char *wanted)
     return size == strlen(wanted) && strncasecmp(name, wanted, size) == 0;
 }
 
-static void look_at(look *so_far, const char *name, size_t name_size, const char *value,
-                    size_t size)
+static void scan_header(header_scan *so_far, const char *name, size_t name_size, const char *value,
+                        size_t size)
 {
     if (check_is(name, name_size, "content-length")) {
         so_far->lengths++;
@@ -97,7 +97,7 @@ static void look_at(look *so_far, const char *name, size_t name_size, const char
 static enum MHD_Result check_each(void *context, enum MHD_ValueKind kind, const char *name,
                                   size_t name_size, const char *value, size_t value_size)
 {
-    look *so_far = context;
+    header_scan *so_far = context;
 
     (void)kind;
     if (!is_token(name, name_size))
@@ -105,14 +105,14 @@ static enum MHD_Result check_each(void *context, enum MHD_ValueKind kind, const 
     else if (has_controls(value ? value : "", value ? value_size : 0))
         so_far->wrong = "a header has a control character";
     else
-        look_at(so_far, name, name_size, value ? value : "", value ? value_size : 0);
+        scan_header(so_far, name, name_size, value ? value : "", value ? value_size : 0);
     return so_far->wrong ? MHD_NO : MHD_YES;
 }
 
 const char *pawli_request_check(struct MHD_Connection *connection, const char *version,
                                 pawli_request_head *ret_head)
 {
-    look seen = {0};
+    header_scan seen = {0};
     bool is_1_1 = strcmp(version, MHD_HTTP_VERSION_1_1) == 0;
 
     if (!is_1_1 && strcmp(version, MHD_HTTP_VERSION_1_0) != 0)

@@ -301,7 +301,7 @@ PAWL_TEST(what_the_configuration_still_prevents_is_tried_once_at_a_start)
     pawl_delivery_free(d->delivery);
     delivery_start(d);
     (void)until_ended(d, id, 2);
-    delivery_turns(d, 20);
+    delivery_steps(d, 20);
     assert_int_equal(2, pawl_message_deferrals(queue_get(d->f, id)));
     assert_int_equal(0, pawl_message_retries(queue_get(d->f, id)));
 }
@@ -326,7 +326,7 @@ PAWL_TEST_ON(postgres, a_delivery_that_may_not_wake_goes_on)
     pawl_delivery_free(d->delivery);
     d->delivery = NULL;
     assert_ok(pawl_delivery_new(store, d->services, &d->options, &d->delivery, &err), &err);
-    delivery_turns(d, 5);
+    delivery_steps(d, 5);
     assert_true(
         log_capture_has(&d->log, PAWL_LOG_INFO, "till: this database user may not wake it"));
     delivery_map(d, NULL);

@@ -1,7 +1,7 @@
 -- Recovery after the server's clock was ahead and has been corrected.
 
 -- Moves every time that was written while the clock was ahead back, so that a message that was due in a minute
--- is still due in a minute. The newest stored time tells how far the clock was ahead. docs/internals/clock.md.
+-- is still due in a minute. The newest stored time shows how far the clock was ahead. docs/internals/clock.md.
 -- Returns 0, the offset, the number of held leases; then 1 if times were moved.
 CREATE OR REPLACE FUNCTION pawl.clock_reset(force boolean DEFAULT false, dry_run boolean DEFAULT false)
 RETURNS TABLE (what integer, ahead interval, leased bigint)

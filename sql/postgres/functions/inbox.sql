@@ -145,7 +145,7 @@ BEGIN
                           WHERE l.number = r.number FOR UPDATE SKIP LOCKED);
     ELSIF NOT locked OR (r.state = @INBOX_PROCESSING@ AND r.lease_until > t AND NOT is_holder) THEN
         answer := 'in_progress';
-        -- The lease tells when its receiver is given up, not when the attempt ends.
+        -- The lease limits how long the receiver may take, not when the attempt ends.
         retry_after := least(greatest(r.lease_until - t, interval '1 millisecond'), interval '2 seconds');
     ELSIF r.attempts - broken::integer >= inbox_begin.max_attempts THEN
         answer := 'dead';

@@ -74,7 +74,7 @@ END
 $$;
 
 -- Makes messages that wait for another attempt at a destination due now, max_rows at most. The lanes' new token
--- tells deliverers to retry now. Returns the number of messages that became due. With error_prefix: only messages
+-- notifies deliverers to retry now. Returns the number of messages that became due. With error_prefix: only messages
 -- whose last error begins with it; if there is none among those that are due next, nothing is changed.
 CREATE OR REPLACE FUNCTION pawl.wake_destination(destination text, max_rows bigint DEFAULT 10000,
                                                  error_prefix text DEFAULT NULL) RETURNS bigint

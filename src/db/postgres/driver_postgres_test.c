@@ -30,7 +30,7 @@ static void live_once(postgres_fixture *g)
     assert_true(conn->driver->alive(conn));
 }
 
-PAWL_TEST(a_message_lives_through_the_driver)
+PAWL_TEST(the_message_lifecycle_in_the_driver)
 {
     postgres_fixture *g = postgres_fixture_new();
 
@@ -38,7 +38,7 @@ PAWL_TEST(a_message_lives_through_the_driver)
     live_once(g);
 }
 
-PAWL_TEST(a_message_lives_through_prepared_statements)
+PAWL_TEST(the_message_lifecycle_in_prepared_statements)
 {
     postgres_fixture *g = postgres_fixture_new();
 

@@ -84,7 +84,7 @@ PAWL_TEST(a_file_that_is_no_database_is_not_ours)
     expect_refusal(g, false, PAWL_E_NOT_OURS, "not a SQLite database");
 }
 
-PAWL_TEST(a_damaged_database_is_told)
+PAWL_TEST(a_corrupt_database_is_reported)
 {
     sqlite_fixture *g = sqlite_fixture_ready();
     char zeros[3000] = "";
@@ -170,7 +170,7 @@ PAWL_TEST(a_connection_is_set_up_as_asked)
     assert_true(pawli_driver_sqlite->alive(reader));
 }
 
-PAWL_TEST(a_foreign_file_that_is_only_looked_at_keeps_its_journal_mode)
+PAWL_TEST(checking_another_programs_file_keeps_its_journal_mode)
 {
     sqlite_fixture *g = sqlite_fixture_new();
     sqlite3 *handle = sqlite_fixture_handle(g);

@@ -420,7 +420,7 @@ PAWL_TEST(a_constraint_is_a_store_error_and_undone)
     assert_int_equal(sqlite3_get_autocommit(handle_of(g->conn)), 1);
 }
 
-PAWL_TEST(a_full_database_is_told_and_undone)
+PAWL_TEST(a_full_database_is_reported_and_rolled_back)
 {
     sqlite_fixture *g = sqlite_fixture_with("INSERT INTO t VALUES (1, 1);"
                                             "INSERT INTO t VALUES (zeroblob(:p), 1)",

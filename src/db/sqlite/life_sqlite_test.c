@@ -271,7 +271,7 @@ PAWL_TEST(a_message_is_stored_once)
     assert_int_equal(state_of(g, s.ids[0]), 2);
 }
 
-PAWL_TEST(claims_follow_priority_turn_and_due_time)
+PAWL_TEST(claims_follow_priority_rotation_and_due_time)
 {
     sqlite_fixture *g = sqlite_fixture_with_clock();
     message m[] = {{"a", "", 1},
@@ -301,7 +301,7 @@ PAWL_TEST(claims_follow_priority_turn_and_due_time)
     assert_int_equal(c.fence, fence + 1);
 }
 
-PAWL_TEST(only_the_holder_answers)
+PAWL_TEST(only_the_owner_acknowledges)
 {
     sqlite_fixture *g = sqlite_fixture_with_clock();
     message m[] = {{"a", "x", 1}, {"a", "x", 2}};
@@ -320,7 +320,7 @@ PAWL_TEST(only_the_holder_answers)
                      11);
 }
 
-PAWL_TEST(an_abandoned_message_comes_back_and_at_last_fails)
+PAWL_TEST(an_abandoned_message_is_retried_and_finally_fails)
 {
     sqlite_fixture *g = sqlite_fixture_with_clock();
     message m[] = {{"a", "x", 1, .max_attempts = 3}};
@@ -429,7 +429,7 @@ PAWL_TEST(the_clock_never_goes_back)
     assert_int_equal(claim(g, 1).count, 1);
 }
 
-PAWL_TEST(held_answers_what_an_owner_has)
+PAWL_TEST(held_lists_the_messages_of_an_owner)
 {
     sqlite_fixture *g = sqlite_fixture_with_clock();
     message m[] = {{"a", "x", 1}, {"a", "x", 2}, {"a", "x", 3}};

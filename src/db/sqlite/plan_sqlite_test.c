@@ -105,7 +105,7 @@ static void check_claim(const sqlite_fixture *g, enum pawli_sql claim)
     assert_int_equal(at, 2);
 }
 
-PAWL_TEST(a_claim_looks_at_bounded_ranges_of_the_lanes_in_order)
+PAWL_TEST(a_claim_scans_bounded_ranges_of_the_lanes_in_order)
 {
     sqlite_fixture *g = sqlite_fixture_ready();
 

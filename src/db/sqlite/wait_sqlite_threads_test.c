@@ -105,7 +105,7 @@ static void commit_after_three(void *other)
         exec(other, "COMMIT");
 }
 
-PAWL_TEST(a_lock_that_comes_free_is_taken)
+PAWL_TEST(a_lock_that_is_released_is_acquired)
 {
     sqlite_fixture *g = sqlite_fixture_with("INSERT INTO t VALUES (1)");
     sqlite3 *other = sqlite_fixture_handle(g);

@@ -154,7 +154,7 @@ PAWL_TEST(a_transaction_that_read_before_another_write_must_be_restarted)
     assert_int_equal(rows_in_t(handle), 4);
 }
 
-PAWL_TEST(a_held_write_lock_is_busy_and_the_transaction_unharmed)
+PAWL_TEST(a_taken_write_lock_is_busy_and_the_transaction_stays_usable)
 {
     sqlite_fixture *g = sqlite_fixture_with_table();
     sqlite3 *handle = sqlite_fixture_handle(g);
