@@ -46,7 +46,7 @@ struct test_store {
     pawl_owner owner;
 };
 
-static void close_ground(void *context)
+static void close_test_store(void *context)
 {
     struct test_store *test_store = context;
 
@@ -71,7 +71,7 @@ static struct test_store *open_test_store(pawl_durability durability)
     struct test_store *test_store = calloc(1, sizeof *test_store);
 
     assert_non_null(test_store);
-    test_defer(close_ground, test_store);
+    test_defer(close_test_store, test_store);
     test_store->path = test_note("%s/sync.db", test_directory());
     test_store->owner = pawl_owner_new();
     open_store(test_store, durability);
@@ -108,28 +108,28 @@ static pawl_receipt claim_message(struct test_store *test_store, const pawl_rece
               &err);
     assert_int_equal(1, pawl_messages_count(list));
     const pawl_message *message = pawl_messages_at(list, 0);
-    pawl_receipt held = {pawl_message_work_id(message), pawl_message_fence(message)};
+    pawl_receipt receipt = {pawl_message_work_id(message), pawl_message_fence(message)};
     pawl_messages_free(list);
-    return held;
+    return receipt;
 }
 
-PAWL_TEST(what_was_answered_as_done_has_waited_for_the_disk)
+PAWL_TEST(a_done_response_is_sent_after_the_sync)
 {
     struct test_store *test_store = open_test_store(PAWL_DURABILITY_FULL);
     size_t changed = 0;
 
     send_many(test_store, 3);
     assert_int_equal(3, syncs_since_last());
-    pawl_receipt held = claim_message(test_store, NULL);
+    pawl_receipt receipt = claim_message(test_store, NULL);
     assert_int_equal(1, syncs_since_last());
     assert_int_equal(
-        PAWL_OK, pawl_queue_ack(test_store->store, test_store->owner, &held, 1, &changed, NULL));
+        PAWL_OK, pawl_queue_ack(test_store->store, test_store->owner, &receipt, 1, &changed, NULL));
     assert_int_equal(1, syncs_since_last());
-    held = claim_message(test_store, NULL);
+    receipt = claim_message(test_store, NULL);
     syncs_since_last();
-    held = claim_message(test_store, &held); /* which acknowledges */
+    receipt = claim_message(test_store, &receipt); /* which acknowledges */
     assert_int_equal(1, syncs_since_last());
-    assert_int_equal(PAWL_OK, pawl_queue_abandon(test_store->store, test_store->owner, &held, 1,
+    assert_int_equal(PAWL_OK, pawl_queue_abandon(test_store->store, test_store->owner, &receipt, 1,
                                                  NULL, PAWL_DELAY_BY_POLICY, &changed, NULL));
     assert_int_equal(1, syncs_since_last());
 }
@@ -142,9 +142,9 @@ PAWL_TEST(where_commits_do_not_wait_for_the_disk_fencing_tokens_are_set_aside_th
     send_many(test_store, MANY);
     syncs_since_last();
     for (int i = 0; i < MANY; i++) {
-        pawl_receipt held = claim_message(test_store, NULL);
-        assert_true(held.fence > last);
-        last = held.fence;
+        pawl_receipt receipt = claim_message(test_store, NULL);
+        assert_true(receipt.fence > last);
+        last = receipt.fence;
     }
     assert_in_range(syncs_since_last(), 2, 20); /* check-points sync, too */
 

@@ -1,7 +1,7 @@
 /*
- * tests/unit/hold_race_threads_test.c - a thread that waits for the one writer of a SQLite file
- * looks at a transaction that is late, at the very moment at which that one has ended and has not
- * left yet.
+ * tests/unit/write_lock_race_threads_test.c - a thread that waits for the one writer of a SQLite
+ * file looks at a transaction that is late, at the very moment at which that one has ended and has
+ * not left yet.
  *
  * hold.c is compiled into this file with a limit of a millisecond, and with the two calls between
  * which the moment lies.
@@ -17,9 +17,9 @@
 #include "store_private.h"
 #include "test.h"
 
-static void settle_watched(pawli_group *group, pawli_exclusive_writer *tenant);
+static void grant_at_race_point(pawli_group *group, pawli_exclusive_writer *tenant);
 static void leave_watched(pawli_group *group, pawli_exclusive_writer *tenant);
-#define pawli_group_grant settle_watched
+#define pawli_group_grant grant_at_race_point
 #define pawli_group_leave leave_watched
 #include "owned_tx.c" /* NOLINT(bugprone-suspicious-include): its calls are watched */
 #undef pawli_group_grant
@@ -27,7 +27,7 @@ static void leave_watched(pawli_group *group, pawli_exclusive_writer *tenant);
 
 static bool (*real_may_evict)(pawli_exclusive_writer *tenant);
 static atomic_bool has_ended;
-static sem_t looked;
+static sem_t checked;
 
 static bool may_evict_watched(pawli_exclusive_writer *tenant)
 {
@@ -35,11 +35,11 @@ static bool may_evict_watched(pawli_exclusive_writer *tenant)
     bool may = real_may_evict(tenant);
 
     if (after_the_end)
-        sem_post(&looked);
+        sem_post(&checked);
     return may;
 }
 
-static void settle_watched(pawli_group *group, pawli_exclusive_writer *tenant)
+static void grant_at_race_point(pawli_group *group, pawli_exclusive_writer *tenant)
 {
     real_may_evict = tenant->may_roll_back;
     tenant->may_roll_back = may_evict_watched;
@@ -50,7 +50,7 @@ static void settle_watched(pawli_group *group, pawli_exclusive_writer *tenant)
 static void leave_watched(pawli_group *group, pawli_exclusive_writer *tenant)
 {
     atomic_store(&has_ended, true);
-    while (sem_wait(&looked) != 0)
+    while (sem_wait(&checked) != 0)
         continue;
     pawli_group_leave(group, tenant);
 }
@@ -84,11 +84,11 @@ PAWL_TEST(a_transaction_that_has_ended_is_not_rolled_back_by_another_thread)
         pawl_store_open(test_note("sqlite:%s/race.db", test_directory()), &options, &store, &err),
         &err);
     test_defer(close_store, store);
-    assert_int_equal(0, sem_init(&looked, 0, 0));
+    assert_int_equal(0, sem_init(&checked, 0, 0));
     assert_ok(pawli_db_begin_owned_tx(store->db, &hold, &err), &err);
     assert_int_equal(0, pthread_create(&waiter, NULL, send_one, store));
-    /* It waits for the turn, and looks now and then whether the one that has it is late. */
+    /* It waits for the write lock, and checks at intervals whether its owner is late. */
     pawli_owned_tx_free(hold);
     assert_int_equal(0, pthread_join(waiter, NULL));
-    sem_destroy(&looked);
+    sem_destroy(&checked);
 }

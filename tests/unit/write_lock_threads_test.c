@@ -1,6 +1,6 @@
 /*
- * tests/unit/hold_threads_test.c - a transaction that keeps the one writer of a SQLite file: who
- * waits for it, who goes first afterwards, and what happens when it takes too long.
+ * tests/unit/write_lock_threads_test.c - a transaction that keeps the one writer of a SQLite file:
+ * who waits for it, who goes first afterwards, and what happens when it takes too long.
  */
 #include <stdatomic.h>
 #include <stdio.h>
@@ -25,7 +25,7 @@ struct test_store {
     atomic_int step;
 };
 
-static void close_ground(void *context)
+static void close_test_store(void *context)
 {
     struct test_store *test_store = context;
 
@@ -65,7 +65,7 @@ static struct test_store *open_test_store(int count)
     const char *path = test_note("%s/hold.db", test_directory());
 
     assert_non_null(test_store);
-    test_defer(close_ground, test_store);
+    test_defer(close_test_store, test_store);
     snprintf(test_store->url, sizeof test_store->url, "sqlite:%s", path);
     options.deploy_schema = true;
     assert_ok(pawl_store_open(test_store->url, &options, &test_store->store, &err), &err);
@@ -83,7 +83,7 @@ static struct test_store *open_test_store(int count)
     return test_store;
 }
 
-static pawl_receipt held(struct test_store *test_store, size_t index)
+static pawl_receipt receipt(struct test_store *test_store, size_t index)
 {
     const pawl_message *message = pawl_messages_at(test_store->list, index);
 
@@ -92,8 +92,8 @@ static pawl_receipt held(struct test_store *test_store, size_t index)
 
 static pawl_status begin_effect(struct test_store *test_store, size_t index, pawl_tx **ret_tx)
 {
-    return pawl_tx_begin_for(test_store->store, test_store->owner, held(test_store, index), ret_tx,
-                             NULL);
+    return pawl_tx_begin_for(test_store->store, test_store->owner, receipt(test_store, index),
+                             ret_tx, NULL);
 }
 
 static bool write_row(pawl_tx *tx)
@@ -126,7 +126,7 @@ static const char *late_owner(struct test_store *test_store)
     activity_report();
     await_step(test_store, 2); /* until somebody else has written */
     if (write_row(tx))
-        wrong = "a statement after the turn was taken back was accepted";
+        wrong = "a statement after the late rollback was accepted";
     else if (pawl_tx_commit_with_ack(tx, &err) != PAWL_E_TIMEOUT)
         wrong = test_note("the late commit answered: %s", err.message);
     pawl_tx_free(tx);
@@ -146,7 +146,7 @@ static const char *be_late(void *context, size_t index)
     return st == PAWL_OK ? NULL : "the one who waited could not write";
 }
 
-PAWL_TEST(who_takes_too_long_loses_its_turn)
+PAWL_TEST(a_transaction_that_takes_too_long_is_rolled_back)
 {
     struct test_store *test_store = open_test_store(1);
     pawl_error err = PAWL_ERROR_INIT;
@@ -164,7 +164,7 @@ PAWL_TEST(who_takes_too_long_loses_its_turn)
 }
 
 /* Nobody waits; and a statement that does not end by itself is ended. */
-PAWL_TEST(a_statement_does_not_run_past_the_turn)
+PAWL_TEST(a_statement_does_not_run_past_the_transaction_limit)
 {
     struct test_store *test_store = open_test_store(1);
     pawl_error err = PAWL_ERROR_INIT;
@@ -187,10 +187,10 @@ PAWL_TEST(a_statement_does_not_run_past_the_turn)
 
 /* ---- who goes first ---- */
 
-static const char *hold_then_see(void *context, size_t index)
+static const char *begin_then_check(void *context, size_t index)
 {
     struct test_store *test_store = context;
-    pawl_receipt item = held(test_store, 0);
+    pawl_receipt item = receipt(test_store, 0);
     pawl_tx *tx = NULL;
     pawl_status st = PAWL_OK;
 
@@ -216,7 +216,7 @@ static const char *hold_then_see(void *context, size_t index)
     return st == PAWL_OK ? NULL : "one of those who waited could not write";
 }
 
-PAWL_TEST(renewals_go_first_when_a_turn_ends)
+PAWL_TEST(renewals_go_first_when_a_transaction_ends)
 {
     struct test_store *test_store = open_test_store(1);
 
@@ -227,12 +227,12 @@ PAWL_TEST(renewals_go_first_when_a_turn_ends)
                                 "CREATE TRIGGER r AFTER UPDATE OF lease_until ON pawl_queue BEGIN "
                                 "INSERT INTO log VALUES (2); END;",
                                 NULL, NULL, NULL));
-    test_threads(4, hold_then_see, test_store);
+    test_threads(4, begin_then_check, test_store);
     assert_int_equal(3, number(test_store, "SELECT count(*) FROM log"));
     assert_int_equal(2, number(test_store, "SELECT what FROM log ORDER BY rowid LIMIT 1"));
 }
 
-PAWL_TEST(waiting_for_the_turn_can_be_interrupted)
+PAWL_TEST(waiting_for_the_write_lock_can_be_interrupted)
 {
     struct test_store *test_store = open_test_store(1);
     pawl_error err = PAWL_ERROR_INIT;
@@ -270,7 +270,7 @@ static const char *work_or_send(void *context, size_t index)
     return NULL;
 }
 
-PAWL_TEST(handlers_and_senders_take_turns)
+PAWL_TEST(handlers_and_senders_alternate)
 {
     struct test_store *test_store = open_test_store(WORKERS * EACH);
 

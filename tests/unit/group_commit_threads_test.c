@@ -1,6 +1,6 @@
 /*
- * tests/unit/group_threads_test.c - group commit on a real SQLite file: who shares a commit, and
- * what one caller's misfortune does to the others.
+ * tests/unit/group_commit_threads_test.c - group commit on a real SQLite file: who shares a commit,
+ * and what one caller's misfortune does to the others.
  *
  * A foreign handle holds the write lock while the callers line up, so that all of them are in one
  * group when it lets go. Commits are counted in the WAL: a frame that ends one says so.
@@ -31,7 +31,7 @@ struct test_store {
     pawl_message_spec odd_message;
 };
 
-static void close_ground(void *context)
+static void close_test_store(void *context)
 {
     struct test_store *test_store = context;
 
@@ -67,7 +67,7 @@ static struct test_store *open_test_store(int64_t timeout_ms)
     pawl_error err = PAWL_ERROR_INIT;
 
     assert_non_null(test_store);
-    test_defer(close_ground, test_store);
+    test_defer(close_test_store, test_store);
     test_store->odd_one = -1;
     test_store->path = test_note("%s/group.db", test_directory());
     snprintf(test_store->url, sizeof test_store->url, "sqlite:%s", test_store->path);
@@ -153,7 +153,7 @@ PAWL_TEST(callers_that_wait_share_one_commit)
     expect_few_commits(test_store, before);
 }
 
-PAWL_TEST(one_that_fails_is_undone_alone)
+PAWL_TEST(a_failing_caller_is_rolled_back_alone)
 {
     struct test_store *test_store = open_test_store(30000);
     pawl_message_spec first = ordinary();
@@ -175,7 +175,7 @@ PAWL_TEST(one_that_fails_is_undone_alone)
     expect_few_commits(test_store, before);
 }
 
-PAWL_TEST(one_that_loses_the_whole_transaction_takes_nobody_with_it)
+PAWL_TEST(a_caller_that_loses_the_transaction_affects_no_other)
 {
     struct test_store *test_store = open_test_store(30000);
 
@@ -204,7 +204,7 @@ static const char *call_in_vain(void *context, size_t index)
     return NULL;
 }
 
-PAWL_TEST(a_foreign_writer_that_never_lets_go_makes_everybody_busy)
+PAWL_TEST(a_foreign_writer_that_never_commits_makes_all_callers_busy)
 {
     struct test_store *test_store = open_test_store(300);
 
