@@ -38,7 +38,7 @@ static const char *claim_all(pawl_store *store, pawl_owner owner, struct crowd *
     pawl_error err = PAWL_ERROR_INIT;
 
     while (true) {
-        pawl_receipt held[25];
+        pawl_receipt receipt[25];
         pawl_messages *list = NULL;
         size_t count, changed = 0;
 
@@ -46,13 +46,13 @@ static const char *claim_all(pawl_store *store, pawl_owner owner, struct crowd *
             return test_note("claim: %s", err.message);
         count = pawl_messages_count(list);
         for (size_t i = 0; i < count; i++) {
-            held[i] = fixture_held(list, i);
-            atomic_fetch_add(&crowd->seen[held[i].id.value - crowd->first_id], 1);
+            receipt[i] = fixture_receipt(list, i);
+            atomic_fetch_add(&crowd->seen[receipt[i].id.value - crowd->first_id], 1);
         }
         pawl_messages_free(list);
         if (count == 0)
             return NULL;
-        if (pawl_queue_ack(store, owner, held, count, &changed, &err) != PAWL_OK)
+        if (pawl_queue_ack(store, owner, receipt, count, &changed, &err) != PAWL_OK)
             return test_note("ack: %s", err.message);
         if (changed != count)
             return test_note("%zu of %zu messages were acknowledged", changed, count);

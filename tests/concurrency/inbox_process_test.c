@@ -93,7 +93,7 @@ static bool is_last_word(tempest *t, int which)
 }
 
 /* Somebody, at any place. */
-static void kill_somebody(tempest *t, bool time_passes)
+static void kill_random_receiver(tempest *t, bool time_passes)
 {
     child *somebody = &t->receivers[t->seed++ % RECEIVERS];
 
@@ -123,7 +123,7 @@ static void run_storm(tempest *t, bool time_passes)
                 left -= is_last_word(t, i);
         }
         for (; t->ordered > 0; t->ordered--)
-            kill_somebody(t, time_passes);
+            kill_random_receiver(t, time_passes);
     }
 }
 

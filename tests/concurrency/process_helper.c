@@ -22,7 +22,7 @@ static int claim_all(pawl_store *store)
     do {
         pawl_error err = PAWL_ERROR_INIT;
         pawl_messages *list = NULL;
-        pawl_receipt held[20];
+        pawl_receipt receipt[20];
         size_t changed = 0;
 
         if (pawl_queue_claim(store, owner, 3600000, 20, NULL, &list, &err) != PAWL_OK)
@@ -31,11 +31,11 @@ static int claim_all(pawl_store *store)
         for (size_t i = 0; i < count; i++) {
             const pawl_message *message = pawl_messages_at(list, i);
 
-            held[i] = (pawl_receipt){pawl_message_work_id(message), pawl_message_fence(message)};
-            helper_say("%lld", (long long)held[i].id.value);
+            receipt[i] = (pawl_receipt){pawl_message_work_id(message), pawl_message_fence(message)};
+            helper_say("%lld", (long long)receipt[i].id.value);
         }
         pawl_messages_free(list);
-        if (pawl_queue_ack(store, owner, held, count, &changed, &err) != PAWL_OK)
+        if (pawl_queue_ack(store, owner, receipt, count, &changed, &err) != PAWL_OK)
             return helper_complain("ack", &err);
         if (changed != count)
             return helper_complain("a message was lost to somebody else", &err);

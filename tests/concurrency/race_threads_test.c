@@ -40,7 +40,7 @@ static const char *claim_and_answer(struct race *race, size_t index)
     for (int round = 0; round < ROUNDS; round++) {
         pawl_error err = PAWL_ERROR_INIT;
         pawl_messages *list = NULL;
-        pawl_receipt held[12];
+        pawl_receipt receipt[12];
         size_t count, changed = 0;
         unsigned choice = next_random(&random) % 8;
         pawl_status st =
@@ -50,20 +50,20 @@ static const char *claim_and_answer(struct race *race, size_t index)
             return test_note("claim: %s", err.message);
         count = pawl_messages_count(list);
         for (size_t i = 0; i < count; i++)
-            held[i] = fixture_held(list, i);
+            receipt[i] = fixture_receipt(list, i);
         if (count > 0)
-            race->fences[atomic_fetch_add(&race->fence_count, 1)] = held[0].fence;
+            race->fences[atomic_fetch_add(&race->fence_count, 1)] = receipt[0].fence;
         pawl_messages_free(list);
         if (choice < 4) {
-            st = pawl_queue_ack(race->store, owner, held, count, &changed, &err);
+            st = pawl_queue_ack(race->store, owner, receipt, count, &changed, &err);
             atomic_fetch_add(&race->done, changed);
         } else if (choice == 4) {
-            st = pawl_queue_abandon(race->store, owner, held, count, "race", 1, &changed, &err);
+            st = pawl_queue_abandon(race->store, owner, receipt, count, "race", 1, &changed, &err);
         } else if (choice == 5) {
-            st = pawl_queue_fail(race->store, owner, held, count, "race", &changed, &err);
+            st = pawl_queue_fail(race->store, owner, receipt, count, "race", &changed, &err);
             atomic_fetch_add(&race->failed, changed);
         } else if (choice == 6) {
-            st = pawl_queue_release(race->store, owner, held, count, &changed, &err);
+            st = pawl_queue_release(race->store, owner, receipt, count, &changed, &err);
         } /* 7: die with the messages in hand */
         if (st != PAWL_OK)
             return test_note("answer %u: %s", choice, err.message);

@@ -127,7 +127,7 @@ static const char *send_conflicting(void *context, size_t index)
     return NULL;
 }
 
-PAWL_TEST(of_two_contents_under_one_id_one_wins_and_the_other_is_told)
+PAWL_TEST(of_two_contents_under_one_id_one_is_stored_and_the_other_is_a_conflict)
 {
     run_duplicates(send_conflicting);
 }
@@ -192,7 +192,7 @@ PAWL_TEST_ON(postgres, two_postgres_transactions_that_send_the_same_ids_crosswis
     queue_check(f);
 }
 
-PAWL_TEST_ON(sqlite, two_sqlite_transactions_that_send_crosswise_take_turns)
+PAWL_TEST_ON(sqlite, two_sqlite_transactions_that_send_crosswise_are_serialized)
 {
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;

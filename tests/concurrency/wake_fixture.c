@@ -73,8 +73,8 @@ static bool take_message(wake_worker *worker, pawl_error *err)
     }
     bool found = pawl_messages_count(list) == 1;
     if (found) {
-        pawl_receipt held = fixture_held(list, 0);
-        if (pawl_queue_ack(worker->store, worker->owner, &held, 1, &changed, err) != PAWL_OK)
+        pawl_receipt receipt = fixture_receipt(list, 0);
+        if (pawl_queue_ack(worker->store, worker->owner, &receipt, 1, &changed, err) != PAWL_OK)
             note_progress(worker, 0, 0, test_note("ack: %s", err->message));
         note_progress(worker, (int)changed, 0,
                       changed == 1 ? NULL : "what was claimed was not there");

@@ -1,6 +1,6 @@
 /* tests/concurrency/wake_fixture.h - a worker that sleeps as often as it can. */
-#ifndef PAWL_TEST_WAKE_KIT_H
-#define PAWL_TEST_WAKE_KIT_H
+#ifndef PAWL_TEST_WAKE_FIXTURE_H
+#define PAWL_TEST_WAKE_FIXTURE_H
 
 #include <pthread.h>
 

@@ -33,7 +33,7 @@ static void run_rounds(bool flighty)
 
         wake_dawdle(worker, &seed);
         for (int p = 0; p <= both; p++) {
-            child_tell(&helpers[(i + p) % PROCESSES], '!');
+            child_write(&helpers[(i + p) % PROCESSES], '!');
             sent++;
         }
         wake_expect(worker, sent);
@@ -50,7 +50,7 @@ PAWL_TEST(a_message_from_another_process_wakes)
     run_rounds(false);
 }
 
-PAWL_TEST(a_message_from_another_process_wakes_who_was_awake_just_before)
+PAWL_TEST(a_message_from_another_process_wakes_a_worker_going_idle)
 {
     run_rounds(true);
 }

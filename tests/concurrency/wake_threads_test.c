@@ -21,7 +21,7 @@ static void send_one(pawl_store *store, const char *topic)
 }
 
 /* Again and again: it goes to sleep, and at some moment of that one message is sent. */
-static void send_to_sleeper(bool other_store, bool flighty)
+static void send_to_waiter(bool other_store, bool flighty)
 {
     fixture *f = fixture_open(&real_clock);
     pawl_store *store = other_store ? fixture_another_store(f) : fixture_store(f);
@@ -39,17 +39,17 @@ static void send_to_sleeper(bool other_store, bool flighty)
 
 PAWL_TEST(a_message_sent_through_the_same_store_wakes)
 {
-    send_to_sleeper(false, false);
+    send_to_waiter(false, false);
 }
 
 PAWL_TEST(a_message_sent_through_another_store_wakes)
 {
-    send_to_sleeper(true, false);
+    send_to_waiter(true, false);
 }
 
-PAWL_TEST(a_message_wakes_who_was_awake_just_before)
+PAWL_TEST(a_message_wakes_a_worker_going_idle)
 {
-    send_to_sleeper(true, true);
+    send_to_waiter(true, true);
 }
 
 /* In an open transaction of SQLite the worker cannot get anywhere. */
@@ -109,7 +109,7 @@ PAWL_TEST(a_commit_at_any_moment_wakes)
     send_in_transaction(usual_begin(), false);
 }
 
-PAWL_TEST(a_commit_at_any_moment_wakes_who_was_awake_just_before)
+PAWL_TEST(a_commit_at_any_moment_wakes_a_worker_going_idle)
 {
     send_in_transaction(usual_begin(), true);
 }
@@ -144,7 +144,7 @@ static void *wait_for_ever(void *context)
     return NULL;
 }
 
-PAWL_TEST(a_sleeper_can_be_interrupted)
+PAWL_TEST(a_waiter_can_be_interrupted)
 {
     fixture *f = fixture_open(&real_clock);
     struct interrupted call = {.waiter = NULL};
