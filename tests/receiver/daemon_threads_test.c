@@ -27,7 +27,7 @@ PAWL_TEST(an_end_that_waits_can_be_hurried)
     receiver_fixture *s = receiver_open(&options);
     controlled_handler_init(&p, s);
     p.waits = true;
-    p.verdict = PAWL_RETRY;
+    p.result = PAWL_RETRY;
     assert_ok(pawl_receiver_handle(s->receiver, NULL, PAWL_RECEIVE_CALL_OUT, controlled_handle, &p,
                                    NULL, &err),
               &err);
@@ -60,7 +60,7 @@ static void free_parts(void *context)
     pawl_worker_free(p->worker);
 }
 
-PAWL_TEST(health_tells_of_delivery_and_worker)
+PAWL_TEST(health_reports_delivery_and_worker)
 {
     static parts p;
     pawl_worker_options worker = PAWL_WORKER_OPTIONS_INIT;

@@ -193,7 +193,7 @@ PAWL_TEST(an_application_that_refuses_makes_it_dead)
     assert_string_equal("the application returned HTTP 400", inbox_record(s->f, ID)->error);
 }
 
-PAWL_TEST(an_application_that_is_not_there_is_tried_again)
+PAWL_TEST(an_absent_application_is_retried)
 {
     application *app = application_tcp();
     receiver_fixture *s = forward_to(test_note("http://127.0.0.1:%d/", app->port), NULL);
@@ -204,7 +204,7 @@ PAWL_TEST(an_application_that_is_not_there_is_tried_again)
     assert_non_null(strstr(inbox_record(s->f, ID)->error, "cannot reach the application"));
 }
 
-PAWL_TEST(an_application_that_never_answers_is_given_up)
+PAWL_TEST(an_application_that_never_answers_times_out)
 {
     application *app = application_tcp(); /* it listens, and never accepts */
     pawl_receive_options options = PAWL_RECEIVE_OPTIONS_INIT;
@@ -300,7 +300,7 @@ PAWL_TEST(a_sender_in_the_same_process_needs_no_signature)
     assert_string_equal("duplicate", pawl_send_result_name(o.sent));
     o = send_inproc(transports, s->services, sample_text(s, &(sample){.topic = "other"}));
     assert_string_equal("refused", pawl_send_result_name(o.sent));
-    p.verdict = PAWL_RETRY;
+    p.result = PAWL_RETRY;
     o = send_inproc(transports, s->services, sample_text(s, &(sample){0}));
     assert_string_equal("retry", pawl_send_result_name(o.sent));
     assert_int_equal(1, inbox_orders(s->f));

@@ -32,7 +32,7 @@ static void assert_refused(receiver_fixture *s, int status, const char *request)
     client_close(fd);
 }
 
-PAWL_TEST_ON(one_engine, what_could_be_read_in_two_ways_is_refused)
+PAWL_TEST_ON(one_engine, ambiguous_requests_are_refused)
 {
     static const char *const heads[] = {
         "Host: x\r\nContent-Length: 2\r\nContent-Length: 3\r\n",
@@ -87,7 +87,7 @@ PAWL_TEST_ON(one_engine, other_paths_methods_and_types_are_refused)
 
 /* ---- too large ---- */
 
-PAWL_TEST_ON(one_engine, what_is_too_large_is_refused)
+PAWL_TEST_ON(one_engine, oversized_requests_are_refused)
 {
     pawl_receiver_options options = PAWL_RECEIVER_OPTIONS_INIT;
     receiver_fixture *s;
@@ -113,7 +113,7 @@ PAWL_TEST_ON(one_engine, what_is_too_large_is_refused)
     assert_int_equal(0, inbox_count(s));
 }
 
-PAWL_TEST_ON(one_engine, when_requests_hold_too_much_together_the_next_is_put_off)
+PAWL_TEST_ON(one_engine, a_request_beyond_the_memory_limit_is_asked_to_retry)
 {
     pawl_receiver_options options = PAWL_RECEIVER_OPTIONS_INIT;
     receiver_fixture *s;
@@ -227,7 +227,7 @@ PAWL_TEST_ON(one_engine, an_idle_connection_is_closed_without_a_word)
     client_expect_end(fd);
 }
 
-PAWL_TEST(who_waits_for_a_handler_is_not_cut)
+PAWL_TEST(a_connection_waiting_for_a_handler_is_not_closed)
 {
     pawl_receiver_options options = PAWL_RECEIVER_OPTIONS_INIT;
     receiver_fixture *s;
@@ -275,7 +275,7 @@ PAWL_TEST_ON(one_engine, when_there_are_too_many_connections_the_slowest_goes)
     assert_int_equal(200, client_read(slow[3])->status);
 }
 
-PAWL_TEST_ON(one_engine, one_address_cannot_take_the_place_of_others)
+PAWL_TEST_ON(one_engine, one_address_cannot_use_up_the_connections_of_others)
 {
     pawl_receiver_options options = PAWL_RECEIVER_OPTIONS_INIT;
     pawl_receiver_stats stats = PAWL_RECEIVER_STATS_INIT;

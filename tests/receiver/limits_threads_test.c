@@ -15,7 +15,7 @@
 #define MIB (1024 * 1024)
 
 /* A refusal has the body of an acknowledgement, and says when to come again. */
-static void assert_told(int status, const char *why, const reply *r)
+static void assert_rejected(int status, const char *why, const reply *r)
 {
     assert_int_equal(status, r->status);
     if (!strstr(r->body, "\"acknowledged\":false") || !strstr(r->body, why))
@@ -88,7 +88,7 @@ PAWL_TEST_ON(one_engine, bodies_that_do_not_end_cannot_keep_others_out)
     honest = begin_body(s, "127.0.0.3", 100000); /* slow, too, and before all others */
     for (int i = 0; i < 8; i++)
         greedy[i] = begin_body(s, "127.0.0.2", 200000);
-    assert_told(429, "too many request bodies", client_read(await_answer(greedy, 8)));
+    assert_rejected(429, "too many request bodies", client_read(await_answer(greedy, 8)));
     for (int i = 0; i < 20; i++)
         assert_int_equal(200, deliver(s, &(sample){0})->status);
     assert_refused_in_health(s, "held_bytes", 1);
@@ -145,7 +145,7 @@ PAWL_TEST_ON(one_engine, a_head_that_is_too_large_is_counted)
 
 /* ---- connections ---- */
 
-PAWL_TEST_ON(one_engine, too_many_connections_are_told_so)
+PAWL_TEST_ON(one_engine, too_many_connections_get_a_response)
 {
     pawl_receiver_options options = PAWL_RECEIVER_OPTIONS_INIT;
     int slow[3];
@@ -160,10 +160,10 @@ PAWL_TEST_ON(one_engine, too_many_connections_are_told_so)
             assert_int_equal(200, get(s, "/health")->status);
     }
     assert_refused_in_health(s, "connections", 1);
-    assert_told(503, "too many connections", client_read(slow[0]));
+    assert_rejected(503, "too many connections", client_read(slow[0]));
 }
 
-PAWL_TEST_ON(one_engine, too_many_connections_from_one_address_are_told_so)
+PAWL_TEST_ON(one_engine, too_many_connections_from_one_address_get_a_response)
 {
     pawl_receiver_options options = PAWL_RECEIVER_OPTIONS_INIT;
     int slow[3];
@@ -175,11 +175,12 @@ PAWL_TEST_ON(one_engine, too_many_connections_from_one_address_are_told_so)
         slow[i] = client_connect_from(s, "127.0.0.2");
         client_say(slow[i], "GET /hea");
     }
-    assert_told(429, "too many connections from this address", client_read(await_answer(slow, 3)));
+    assert_rejected(429, "too many connections from this address",
+                    client_read(await_answer(slow, 3)));
     assert_refused_in_health(s, "connections_per_ip", 1);
 }
 
-PAWL_TEST_ON(one_engine, a_request_that_is_too_slow_is_told_so)
+PAWL_TEST_ON(one_engine, a_request_that_is_too_slow_gets_a_response)
 {
     pawl_receiver_options options = PAWL_RECEIVER_OPTIONS_INIT;
     receiver_fixture *s;
@@ -189,7 +190,7 @@ PAWL_TEST_ON(one_engine, a_request_that_is_too_slow_is_told_so)
     s = receiver_open_accepting(&options);
     fd = client_connect(s);
     client_say(fd, "GET /hea");
-    assert_told(408, "did not arrive in time", client_read(fd));
+    assert_rejected(408, "did not arrive in time", client_read(fd));
     assert_refused_in_health(s, "timeout", 1);
 }
 
@@ -316,7 +317,7 @@ PAWL_TEST(proxies_are_addresses)
 }
 
 /* A signature is good from one window before its time to one after it. */
-PAWL_TEST(what_is_processed_is_remembered_as_long_as_a_copy_of_it_is_accepted)
+PAWL_TEST(records_are_kept_as_long_as_a_duplicate_is_accepted)
 {
     const pawl_store_options brief = {.size = sizeof brief,
                                       .durability = PAWL_DURABILITY_NORMAL,

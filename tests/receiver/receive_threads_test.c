@@ -90,7 +90,7 @@ PAWL_TEST(the_same_id_with_another_payload_is_refused)
     assert_int_equal(0, inbox_record(s->f, ID)->duplicates);
 }
 
-PAWL_TEST(a_message_in_flight_is_put_off)
+PAWL_TEST(a_message_in_flight_is_deferred)
 {
     controlled_handler p;
     receiver_fixture *s = open_with(&p, PAWL_RECEIVE_CALL_OUT, NULL);
@@ -118,7 +118,7 @@ PAWL_TEST(a_handler_that_fails_leaves_nothing_and_is_called_again_until_it_is_de
 
     options.max_attempts = 2;
     s = open_with(&p, PAWL_RECEIVE_ATOMIC, &options);
-    p.verdict = PAWL_RETRY;
+    p.result = PAWL_RETRY;
     p.error = "the warehouse is \"closed\"";
     r = deliver(s, &(sample){.id = ID});
     assert_int_equal(500, r->status);
@@ -135,15 +135,15 @@ PAWL_TEST(a_handler_that_fails_leaves_nothing_and_is_called_again_until_it_is_de
     assert_int_equal(PAWL_INBOX_DEAD, inbox_record(s->f, ID)->state);
 }
 
-PAWL_TEST(a_handler_that_gives_up_makes_it_dead_at_once)
+PAWL_TEST(a_handler_result_of_fail_makes_it_a_dead_letter_at_once)
 {
     controlled_handler p;
     receiver_fixture *s = open_with(&p, PAWL_RECEIVE_ATOMIC, NULL);
 
-    p.verdict = PAWL_FAIL;
+    p.result = PAWL_FAIL;
     p.error = "no such product";
     assert_int_equal(422, deliver(s, &(sample){.id = ID})->status);
-    p.verdict = PAWL_DONE;
+    p.result = PAWL_DONE;
     assert_int_equal(422, deliver(s, &(sample){.id = ID})->status);
     assert_int_equal(1, p.calls);
     assert_string_equal("no such product", inbox_record(s->f, ID)->error);
@@ -176,7 +176,7 @@ PAWL_TEST(a_response_that_is_too_large_is_a_failure)
     assert_int_equal(0, inbox_orders(s->f));
 }
 
-PAWL_TEST(a_message_that_nobody_handles_is_refused_and_leaves_no_trace)
+PAWL_TEST(a_message_without_a_handler_is_refused_and_leaves_no_trace)
 {
     receiver_fixture *s = receiver_open(NULL);
     controlled_handler p;
@@ -243,7 +243,7 @@ static const char *with(const char *text, const char *what, const char *instead)
     return test_note("%.*s%s%s", (int)(at - text), text, instead, at + strlen(what));
 }
 
-PAWL_TEST(what_is_not_signed_rightly_is_denied_and_leaves_no_trace)
+PAWL_TEST(a_wrong_signature_is_denied_and_leaves_no_trace)
 {
     controlled_handler p;
     receiver_fixture *s = open_with(&p, PAWL_RECEIVE_ATOMIC, NULL);
@@ -267,7 +267,7 @@ PAWL_TEST(what_is_not_signed_rightly_is_denied_and_leaves_no_trace)
     assert_int_equal(200, post(s, good)->status);
 }
 
-PAWL_TEST(scheme_1_is_taken_from_those_who_are_allowed_it)
+PAWL_TEST(scheme_1_is_accepted_from_services_that_allow_it)
 {
     controlled_handler p;
     receiver_fixture *s = open_with(&p, PAWL_RECEIVE_ATOMIC, NULL);
@@ -276,7 +276,7 @@ PAWL_TEST(scheme_1_is_taken_from_those_who_are_allowed_it)
     assert_int_equal(200, deliver(s, &(sample){.source = "oldshop", .scheme = 2})->status);
 }
 
-PAWL_TEST(what_is_played_again_has_no_effect)
+PAWL_TEST(a_replayed_message_has_no_effect)
 {
     controlled_handler p;
     receiver_fixture *s = open_with(&p, PAWL_RECEIVE_ATOMIC, NULL);
@@ -314,7 +314,7 @@ PAWL_TEST(an_envelope_that_is_none_is_refused)
 
 /* ---- into the outbox ---- */
 
-PAWL_TEST(enqueue_puts_it_into_the_outbox_once)
+PAWL_TEST(enqueue_stores_it_in_the_outbox_once)
 {
     receiver_fixture *s = receiver_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
@@ -339,7 +339,7 @@ PAWL_TEST(enqueue_puts_it_into_the_outbox_once)
 
 /* ---- how much at once, and the end ---- */
 
-PAWL_TEST(when_too_many_wait_they_are_told_so)
+PAWL_TEST(too_many_waiting_requests_get_a_response)
 {
     pawl_receiver_options options = PAWL_RECEIVER_OPTIONS_INIT;
     controlled_handler p;
@@ -408,7 +408,7 @@ PAWL_TEST(a_call_that_takes_too_long_is_cancelled)
     own.timeout_ms = 20;
     controlled_handler_init(&p, s);
     p.waits = true;
-    p.verdict = PAWL_RETRY;
+    p.result = PAWL_RETRY;
     assert_ok(pawl_receiver_handle(s->receiver, NULL, PAWL_RECEIVE_CALL_OUT, controlled_handle, &p,
                                    &own, &err),
               &err);
@@ -423,7 +423,7 @@ static void *stop_it(void *context)
     return NULL;
 }
 
-PAWL_TEST(stopping_answers_what_has_begun_and_turns_away_what_waits)
+PAWL_TEST(stopping_answers_requests_that_have_begun_and_rejects_waiting_ones)
 {
     pawl_receiver_options options = PAWL_RECEIVER_OPTIONS_INIT;
     pawl_receiver_stats stats = PAWL_RECEIVER_STATS_INIT;
@@ -458,7 +458,7 @@ PAWL_TEST(stopping_answers_what_has_begun_and_turns_away_what_waits)
     assert_int_equal(PAWL_INBOX_DONE, inbox_record(s->f, ID)->state);
 }
 
-PAWL_TEST(stopping_cancels_what_does_not_end_by_itself)
+PAWL_TEST(stopping_cancels_handlers_that_do_not_end)
 {
     pawl_receiver_options options = PAWL_RECEIVER_OPTIONS_INIT;
     controlled_handler p;
@@ -468,7 +468,7 @@ PAWL_TEST(stopping_cancels_what_does_not_end_by_itself)
     options.grace_ms = 0;
     s = open_with(&p, PAWL_RECEIVE_CALL_OUT, &options);
     p.waits = true;
-    p.verdict = PAWL_RETRY;
+    p.result = PAWL_RETRY;
     first = client_connect(s);
     post_begin(first, sample_text(s, &(sample){.id = ID}));
     controlled_await(&p.there);
@@ -513,7 +513,7 @@ PAWL_TEST(many_clients_at_once_and_every_effect_once)
     assert_int_equal(EACH, p.calls);
 }
 
-PAWL_TEST(numbers_say_what_happened)
+PAWL_TEST(statistics_count_each_result)
 {
     controlled_handler p;
     receiver_fixture *s = open_with(&p, PAWL_RECEIVE_ATOMIC, NULL);
@@ -523,7 +523,7 @@ PAWL_TEST(numbers_say_what_happened)
     deliver(s, &(sample){.id = ID});
     deliver(s, &(sample){.is_unsigned = true});
     post(s, "{}");
-    p.verdict = PAWL_RETRY;
+    p.result = PAWL_RETRY;
     deliver(s, &(sample){0});
     pawl_receiver_get_stats(s->receiver, &stats);
     assert_int_equal(5, stats.received);
@@ -534,7 +534,7 @@ PAWL_TEST(numbers_say_what_happened)
     assert_int_equal(1, stats.failed);
 }
 
-PAWL_TEST(health_says_that_it_may_be_sent_to)
+PAWL_TEST(health_reports_readiness)
 {
     receiver_fixture *s = receiver_open(NULL);
     reply *r;

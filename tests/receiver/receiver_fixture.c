@@ -40,7 +40,7 @@ pawl_services *receiver_services(const char *shop_secret)
     return services;
 }
 
-static void close_scene(void *context)
+static void close_receiver_fixture(void *context)
 {
     receiver_fixture *s = context;
 
@@ -63,7 +63,7 @@ receiver_fixture *receiver_open_store(const pawl_store_options *store,
 
     assert_non_null(s);
     s->f = f;
-    test_defer(close_scene, s);
+    test_defer(close_receiver_fixture, s);
     s->services = receiver_services("env:" SHOP_SECRET);
     assert_ok(pawl_receiver_new(fixture_store(f), s->services, opts, &s->receiver, &err), &err);
     return s;
@@ -177,7 +177,7 @@ size_t inbox_count(receiver_fixture *s)
 
 void controlled_handler_init(controlled_handler *p, receiver_fixture *s)
 {
-    *p = (controlled_handler){.s = s, .verdict = PAWL_DONE};
+    *p = (controlled_handler){.s = s, .result = PAWL_DONE};
     sem_init(&p->there, 0, 0);
     sem_init(&p->go, 0, 0);
 }
@@ -223,5 +223,5 @@ pawl_result controlled_handle(pawl_receive_task *reception, void *context)
     if (p->response &&
         pawl_receive_task_respond(reception, p->response, strlen(p->response), &err) != PAWL_OK)
         return PAWL_RETRY;
-    return p->verdict;
+    return p->result;
 }

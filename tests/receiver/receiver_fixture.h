@@ -2,8 +2,8 @@
  * tests/receiver/receiver_fixture.h - a receiver on a fresh database, the shop that sends to it,
  * and clients that speak HTTP byte by byte.
  */
-#ifndef PAWL_TEST_SCENE_H
-#define PAWL_TEST_SCENE_H
+#ifndef PAWL_TEST_RECEIVER_FIXTURE_H
+#define PAWL_TEST_RECEIVER_FIXTURE_H
 
 #include <semaphore.h>
 
@@ -89,7 +89,7 @@ size_t inbox_count(receiver_fixture *s);
 
 typedef struct controlled_handler {
     receiver_fixture *s;
-    pawl_result verdict;
+    pawl_result result;
     const char *response; /* NULL: none */
     const char *error;    /* NULL: none */
     bool writes;          /* a row into {orders}, through the transaction */

@@ -79,7 +79,7 @@ PAWL_TEST(a_suspect_that_waits_is_turned_away_at_the_end)
 
     options.grace_ms = 0;
     s = open_after_death(&p, &options);
-    p.verdict = PAWL_RETRY;
+    p.result = PAWL_RETRY;
     fds[0] = send_one(s, ONE);
     controlled_await(&p.there);
     fds[1] = send_one(s, TWO);
