@@ -38,7 +38,7 @@ static size_t after_last_checkpoint(size_t at)
     return from;
 }
 
-void check_expect_life(check_expect *e, const crash_run *l)
+void check_expect_run(check_expect *e, const crash_run *l)
 {
     *e = (check_expect){.at = l->at, .highest_fence = l->highest_fence};
     memcpy(e->answers, l->answers, sizeof e->answers);

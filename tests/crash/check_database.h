@@ -15,7 +15,7 @@ typedef struct check_expect {
     bool doubt_is_failure;   /* wrong on purpose: what is in doubt must not be there */
 } check_expect;
 
-void check_expect_life(check_expect *e, const crash_run *l);
+void check_expect_run(check_expect *e, const crash_run *l);
 
 /*
  * Open the database at `path` as after a restart, compare it with what must be there, and see

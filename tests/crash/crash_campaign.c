@@ -57,7 +57,7 @@ static bool run_case(const char *directory, const crash_case *what, check_expect
     crash_run_run(&l);
     if (l.at < scenario_count && !crash_vfs_power_lost())
         crash_run_wrong(&l, "answered %s and nothing had happened", pawl_status_name(l.status));
-    check_expect_life(ret_expect, &l);
+    check_expect_run(ret_expect, &l);
     crash_run_close(&l);
     crash_vfs_end();
     broken_sql_set(BREAK_NOTHING);
@@ -83,8 +83,8 @@ static void live_again(const char *path, const crash_case *what)
     crash_vfs_end();
 }
 
-static bool look_at_image(const char *directory, const crash_case *what, const check_expect *e,
-                          char *ret_text, size_t size)
+static bool judge_image(const char *directory, const crash_case *what, const check_expect *e,
+                        char *ret_text, size_t size)
 {
     char path[1024];
     char folder[1024];
@@ -112,7 +112,7 @@ bool crash_campaign_run_case(const char *directory, const crash_case *what, bool
     bool good = run_case(directory, what, &expect, ret_text, size);
 
     *ret_lost = crash_vfs_power_lost();
-    good = good && look_at_image(directory, what, &expect, ret_text, size);
+    good = good && judge_image(directory, what, &expect, ret_text, size);
     crash_vfs_forget();
     return good;
 }
@@ -129,19 +129,19 @@ static void note_violation(crash_campaign_result *result, const crash_case *what
         printf("# %s: %s\n", name, text);
 }
 
-static void look_at_loss(const crash_campaign *c, const crash_case *what, const check_expect *e,
-                         crash_campaign_result *result)
+static void check_loss(const crash_campaign *c, const crash_case *what, const check_expect *e,
+                       crash_campaign_result *result)
 {
     char text[768];
 
     result->points++;
-    if (!look_at_image(c->directory, what, e, text, sizeof text))
+    if (!judge_image(c->directory, what, e, text, sizeof text))
         note_violation(result, what, text);
 }
 
 /* All images of one power cut. The one with a second cut is last: it forgets the first. */
-static void look_at_all(const crash_campaign *c, crash_case *what, const check_expect *e,
-                        crash_campaign_result *result)
+static void check_all_losses(const crash_campaign *c, crash_case *what, const check_expect *e,
+                             crash_campaign_result *result)
 {
     for (int loss = 0; loss < DISK_LOSS_COUNT; loss++) {
         int seeds = c->losses == 0 && loss >= DISK_SUBSET ? 2 : 1;
@@ -151,14 +151,14 @@ static void look_at_all(const crash_campaign *c, crash_case *what, const check_e
         for (int i = 0; i < seeds; i++) {
             what->loss = (disk_loss)loss;
             what->seed = (uint64_t)what->at * 2 + (uint64_t)i;
-            look_at_loss(c, what, e, result);
+            check_loss(c, what, e, result);
         }
     }
     if (c->twice) {
         what->loss = DISK_SECTORS;
         what->seed = (uint64_t)what->at;
         what->twice = true;
-        look_at_loss(c, what, e, result);
+        check_loss(c, what, e, result);
         what->twice = false;
     }
 }
@@ -180,7 +180,7 @@ void crash_campaign_run(const crash_campaign *c, crash_campaign_result *ret_resu
             ret_result->operations = crash_vfs_operations();
         if (!good)
             note_violation(ret_result, &what, text);
-        look_at_all(c, &what, &expect, ret_result);
+        check_all_losses(c, &what, &expect, ret_result);
     }
     crash_vfs_forget();
 }

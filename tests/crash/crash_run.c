@@ -112,7 +112,7 @@ bool crash_run_read(crash_run *l, int number, model_message *ret_message, pawl_e
     return st == PAWL_OK || st == PAWL_E_NOT_FOUND;
 }
 
-static pawl_status look_at_messages(crash_run *l, const step *s, pawl_error *err)
+static pawl_status read_all_back(crash_run *l, const step *s, pawl_error *err)
 {
     for (int i = s->first; i < s->first + s->count; i++) {
         model_message found;
@@ -210,8 +210,8 @@ static pawl_status run_one(crash_run *l, const step *s, pawl_error *err)
         return checkpoint_file(l, SQLITE_CHECKPOINT_RESTART);
     case CHECKPOINT_TRUNCATE:
         return checkpoint_file(l, SQLITE_CHECKPOINT_TRUNCATE);
-    case LOOK:
-        return look_at_messages(l, s, err);
+    case READ_BACK:
+        return read_all_back(l, s, err);
     case REOPEN:
         return reopen_store(l, err);
     case SEND_CROWD:

@@ -19,7 +19,7 @@ const step scenario[] = {
     {SEND_OTHER, 1, 1, 0, 0},
     {CLAIM, 4, 4, 1, 30000},
     {CLAIM, 0, 2, 2, 30000},
-    {LOOK, 4, 2, 0, 0},
+    {READ_BACK, 4, 2, 0, 0},
     {ACK, 0, 2, 2, 0},
     {RENEW, 4, 2, 1, 120000},
     {ABANDON, 6, 1, 1, 5000},
@@ -113,7 +113,7 @@ const char *verb_name(verb v)
         [LEASE_RELEASE] = "release a lease",
         [LEASE_LATE] = "release a lease late",
         [LEASE_CLEAN] = "clean leases",
-        [LOOK] = "look",
+        [READ_BACK] = "look",
         [REOPEN] = "reopen",
         [WAIT] = "wait",
     };

@@ -39,7 +39,7 @@ typedef enum verb {
     LEASE_RELEASE,
     LEASE_LATE,  /* a release with a token that is not the holder's */
     LEASE_CLEAN, /* forget those that have ended */
-    LOOK,        /* read them back */
+    READ_BACK,   /* read them back */
     REOPEN,      /* close the store and the application's connection, open both again */
     WAIT         /* time passes */
 } verb;

@@ -32,29 +32,29 @@ static const char *base_name(const char *path)
 }
 
 /* Counts one operation; the one that power is lost in is still done to the disk by its caller. */
-crash_verdict crash_vfs_count(bool is_sync, bool is_write)
+crash_decision crash_vfs_count(bool is_sync, bool is_write)
 {
-    crash_verdict verdict = {0};
+    crash_decision result = {0};
 
     if (crash_vfs.lost) {
-        verdict.refused = true;
-        return verdict;
+        result.refused = true;
+        return result;
     }
     crash_vfs.operations++;
     if (crash_vfs.operations == crash_vfs.plan.power_lost_at) {
         crash_vfs.lost = true;
-        verdict.pending = true;
-        return verdict;
+        result.pending = true;
+        return result;
     }
     bool counts = crash_vfs.plan.fault == CRASH_FAULT_SYNC ? is_sync : is_write;
     if (crash_vfs.plan.fault == CRASH_FAULT_NONE || !counts)
-        return verdict;
+        return result;
     crash_vfs.chances++;
     long end =
         crash_vfs.plan.fault_at + (crash_vfs.plan.fault_count ? crash_vfs.plan.fault_count : 1);
-    verdict.failing = crash_vfs.chances >= crash_vfs.plan.fault_at && crash_vfs.chances < end;
-    crash_vfs.faulted = crash_vfs.faulted || verdict.failing;
-    return verdict;
+    result.failing = crash_vfs.chances >= crash_vfs.plan.fault_at && crash_vfs.chances < end;
+    crash_vfs.faulted = crash_vfs.faulted || result.failing;
+    return result;
 }
 
 static bool followed_type(int flags)
@@ -97,10 +97,10 @@ static int delete_file(sqlite3_vfs *vfs, const char *path, int sync_directory)
     (void)vfs;
     pthread_mutex_lock(&crash_vfs.lock);
     if (crash_vfs.following) {
-        crash_verdict verdict = crash_vfs_count(false, false);
-        if (!verdict.refused)
+        crash_decision result = crash_vfs_count(false, false);
+        if (!result.refused)
             disk_delete(crash_vfs.disk, base_name(path));
-        if (verdict.refused || verdict.pending)
+        if (result.refused || result.pending)
             code = SQLITE_IOERR_DELETE;
     }
     if (code == SQLITE_OK)

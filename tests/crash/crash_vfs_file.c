@@ -28,14 +28,14 @@ static int read_file(sqlite3_file *base, void *ret_data, int size, sqlite3_int64
 static int write_followed(crash_file *file, const void *data, int size, sqlite3_int64 offset)
 {
     const sqlite3_io_methods *real = file->real->pMethods;
-    crash_verdict verdict = crash_vfs_count(false, true);
+    crash_decision result = crash_vfs_count(false, true);
     int code;
 
-    if (verdict.refused)
+    if (result.refused)
         return SQLITE_IOERR_WRITE;
     if (file->wal && file->failed)
         crash_vfs.writes_after_failure++;
-    if (verdict.failing) {
+    if (result.failing) {
         crash_vfs.fault_in_wal = file->wal;
         file->failed = true;
         if (crash_vfs.plan.fault == CRASH_FAULT_WRITE)
@@ -43,10 +43,10 @@ static int write_followed(crash_file *file, const void *data, int size, sqlite3_
         size /= 2;
     }
     disk_write(crash_vfs.disk, file->followed, data, (size_t)size, offset);
-    if (verdict.pending)
+    if (result.pending)
         return SQLITE_IOERR_WRITE;
     code = size > 0 ? real->xWrite(file->real, data, size, offset) : SQLITE_OK;
-    return verdict.failing ? SQLITE_FULL : code;
+    return result.failing ? SQLITE_FULL : code;
 }
 
 static int write_file(sqlite3_file *base, const void *data, int size, sqlite3_int64 offset)
@@ -70,10 +70,10 @@ static int truncate_file(sqlite3_file *base, sqlite3_int64 size)
     if (!file->followed)
         return file->real->pMethods->xTruncate(file->real, size);
     pthread_mutex_lock(&crash_vfs.lock);
-    crash_verdict verdict = crash_vfs_count(false, false);
-    if (!verdict.refused)
+    crash_decision result = crash_vfs_count(false, false);
+    if (!result.refused)
         disk_truncate(crash_vfs.disk, file->followed, size);
-    if (!verdict.refused && !verdict.pending)
+    if (!result.refused && !result.pending)
         code = file->real->pMethods->xTruncate(file->real, size);
     pthread_mutex_unlock(&crash_vfs.lock);
     return code;
@@ -81,11 +81,11 @@ static int truncate_file(sqlite3_file *base, sqlite3_int64 size)
 
 static int sync_followed(crash_file *file)
 {
-    crash_verdict verdict = crash_vfs_count(true, false);
+    crash_decision result = crash_vfs_count(true, false);
 
-    if (verdict.refused || verdict.pending)
+    if (result.refused || result.pending)
         return SQLITE_IOERR_FSYNC;
-    if (verdict.failing) {
+    if (result.failing) {
         crash_vfs.fault_in_wal = file->wal;
         /* A check-point syncs the WAL once more; if that fails, nothing has been lost by it. */
         file->failed = disk_sync_failed(file->followed) || file->failed;

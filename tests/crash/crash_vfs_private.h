@@ -42,11 +42,11 @@ extern const sqlite3_io_methods crash_vfs_methods;
 bool crash_vfs_is_dark(void);
 
 /* What becomes of one operation; called with the lock held. All false: it is carried out. */
-typedef struct crash_verdict {
+typedef struct crash_decision {
     bool refused; /* power is gone */
     bool pending; /* power goes now: it may or may not reach the disk */
     bool failing; /* the planned fault */
-} crash_verdict;
-crash_verdict crash_vfs_count(bool is_sync, bool is_write);
+} crash_decision;
+crash_decision crash_vfs_count(bool is_sync, bool is_write);
 
 #endif

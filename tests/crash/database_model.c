@@ -87,10 +87,10 @@ pawl_owner model_owner(int number)
 
 int model_owner_number(const uint8_t owner[16])
 {
-    static const uint8_t nobody[16];
+    static const uint8_t no_owner[16];
     pawl_owner expected = model_owner(owner[15]);
 
-    if (memcmp(owner, nobody, 16) == 0)
+    if (memcmp(owner, no_owner, 16) == 0)
         return 0;
     return owner[15] <= MODEL_OWNERS && memcmp(expected.bytes, owner, 16) == 0 ? owner[15] : -1;
 }

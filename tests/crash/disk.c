@@ -173,10 +173,10 @@ void disk_sync(disk_file *file)
     size_t certain = 0;
 
     for (size_t i = 0; i < file->op_count; i++) {
-        if (file->ops[i].fate == DISK_FATE_OPEN)
-            file->ops[i].fate = DISK_FATE_CERTAIN;
+        if (file->ops[i].fate == DISK_OP_PENDING)
+            file->ops[i].fate = DISK_OP_DURABLE;
     }
-    while (certain < file->op_count && file->ops[certain].fate == DISK_FATE_CERTAIN) {
+    while (certain < file->op_count && file->ops[certain].fate == DISK_OP_DURABLE) {
         disk_op_apply(&file->ops[certain], &file->base);
         free(file->ops[certain].data);
         certain++;
@@ -191,8 +191,8 @@ bool disk_sync_failed(disk_file *file)
     bool any = false;
 
     for (size_t i = 0; i < file->op_count; i++) {
-        if (file->ops[i].fate == DISK_FATE_OPEN) {
-            file->ops[i].fate = DISK_FATE_NEVER_CERTAIN;
+        if (file->ops[i].fate == DISK_OP_PENDING) {
+            file->ops[i].fate = DISK_OP_SYNC_FAILED;
             any = true;
         }
     }

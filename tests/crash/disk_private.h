@@ -1,4 +1,4 @@
-/* tests/crash/disk_private.h - what a disk is made of; for disk.c and image.c. */
+/* tests/crash/disk_private.h - what a disk is made of; for disk.c and disk_image.c. */
 #ifndef PAWL_CRASH_DISK_PRIVATE_H
 #define PAWL_CRASH_DISK_PRIVATE_H
 
@@ -12,15 +12,15 @@ typedef struct disk_bytes {
 
 typedef enum disk_op_kind { DISK_OP_WRITE, DISK_OP_TRUNCATE } disk_op_kind;
 
-typedef enum disk_fate {
-    DISK_FATE_OPEN,         /* the next sync makes it certain */
-    DISK_FATE_CERTAIN,      /* still listed because an uncertain one is before it */
-    DISK_FATE_NEVER_CERTAIN /* a sync failed over it */
-} disk_fate;
+typedef enum disk_op_state {
+    DISK_OP_PENDING,    /* the next sync makes it certain */
+    DISK_OP_DURABLE,    /* still listed because an uncertain one is before it */
+    DISK_OP_SYNC_FAILED /* a sync failed over it */
+} disk_op_state;
 
 typedef struct disk_op {
     disk_op_kind kind;
-    disk_fate fate;
+    disk_op_state fate;
     uint64_t sequence; /* over all files */
     size_t offset;
     size_t size; /* of the data, or what the file is cut to */

@@ -23,7 +23,7 @@ static void lose_power(const char *what, pawl_durability durability, long first,
     assert_true(result.operations > 500);
 }
 
-PAWL_TEST(what_was_acknowledged_survives_power_loss)
+PAWL_TEST(acknowledgements_survive_power_loss)
 {
     lose_power("synchronous=FULL", PAWL_DURABILITY_FULL, 5, 9);
 }

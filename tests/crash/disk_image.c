@@ -1,4 +1,4 @@
-/* tests/crash/image.c - what is found on a disk when power comes back. */
+/* tests/crash/disk_image.c - what is found on a disk when power comes back. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -110,13 +110,13 @@ static void apply_all(const disk_file *file, disk_bytes *bytes, fate *f)
         abort();
     for (size_t i = 0; i < file->op_count; i++) {
         ops[i] = &file->ops[i];
-        if (ops[i]->fate == DISK_FATE_CERTAIN)
+        if (ops[i]->fate == DISK_OP_DURABLE)
             tail = i + 1;
     }
     if (f->loss == DISK_SECTORS || f->loss == DISK_SCRIBBLED)
         shuffle(ops + tail, file->op_count - tail, f);
     for (size_t i = 0; i < file->op_count; i++) {
-        if (ops[i]->fate == DISK_FATE_CERTAIN)
+        if (ops[i]->fate == DISK_OP_DURABLE)
             disk_op_apply(ops[i], bytes);
         else
             apply_uncertain(ops[i], bytes, f);

@@ -1,4 +1,4 @@
-/* tests/crash/crowd_threads_test.c - power is lost while several threads share commits. */
+/* tests/crash/shared_commit_threads_test.c - power is lost while several threads share commits. */
 #include <stdio.h>
 #include <string.h>
 

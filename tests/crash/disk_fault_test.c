@@ -1,4 +1,5 @@
-/* tests/crash/fault_test.c - a write or a sync that fails: in doubt, then going on, nothing lost.
+/* tests/crash/disk_fault_test.c - a write or a sync that fails: in doubt, then going on, nothing
+ * lost.
  */
 #include <stdio.h>
 #include <string.h>
@@ -98,14 +99,14 @@ static void judge_status(crash_run *l)
 {
     verb v = scenario[l->at].verb;
     bool writes = v != CHECKPOINT_PASSIVE && v != CHECKPOINT_RESTART && v != CHECKPOINT_TRUNCATE &&
-                  v != REOPEN && v != LOOK;
+                  v != REOPEN && v != READ_BACK;
 
     if (crash_vfs_fault_in_wal() && writes && l->status != PAWL_E_IN_DOUBT)
         crash_run_wrong(l, "the commit failed and was answered %s", pawl_status_name(l->status));
 }
 
 /* The step was not done as a whole: find out what was, as a program would that asks again. */
-static void settle_step(crash_run *l, fault_result *result)
+static void resolve_step(crash_run *l, fault_result *result)
 {
     const model *before = scenario_model(l->at);
     const step *s = &scenario[l->at];
@@ -149,7 +150,7 @@ static void go_through(crash_run *l, int tries_at_most, fault_result *result)
             else if (++tries == tries_at_most)
                 crash_run_wrong(l, "still answers %s", pawl_status_name(l->status));
             else
-                settle_step(l, result);
+                resolve_step(l, result);
         }
         if (l->at != at)
             tries = 0;
@@ -171,8 +172,8 @@ static void note_violation(const fault_campaign *c, long at, const char *text, f
 }
 
 /* Everything was done in the end, so whatever a power cut leaves, everything must be there. */
-static void look_at_images(const fault_campaign *c, long at, const check_expect *e,
-                           fault_result *result)
+static void check_images(const fault_campaign *c, long at, const check_expect *e,
+                         fault_result *result)
 {
     static const disk_loss losses[] = {DISK_DROPPED, DISK_KEPT, DISK_SECTORS};
 
@@ -203,7 +204,7 @@ static bool run_one(const fault_campaign *c, long at, fault_result *result)
     crash_vfs_begin(&plan);
     go_through(&l, c->in_a_row + TRIES_MORE, result);
     bool happened = crash_vfs_fault_happened();
-    check_expect_life(&expect, &l);
+    check_expect_run(&expect, &l);
     crash_vfs_cut_power();
     crash_run_close(&l);
     crash_vfs_end();
@@ -211,7 +212,7 @@ static bool run_one(const fault_campaign *c, long at, fault_result *result)
     if (l.wrong[0])
         note_violation(c, at, l.wrong, result);
     else if (happened)
-        look_at_images(c, at, &expect, result);
+        check_images(c, at, &expect, result);
     return happened;
 }
 
