@@ -138,18 +138,18 @@ pawl_status cut_send_undone(scenario *s, size_t *ret_changed, pawl_error *err)
 /* Whoever does not know what it was given asks; only if that is nothing it claims again. */
 pawl_status cut_resolve_claim_four(scenario *s, size_t *ret_changed, pawl_error *err)
 {
-    size_t held = 0;
-    pawl_status st = scenario_learn_held(s, &held, err);
+    size_t owned = 0;
+    pawl_status st = scenario_read_owned(s, &owned, err);
 
-    return st == PAWL_OK && held == 0 ? scenario_claim_four(s, ret_changed, err) : st;
+    return st == PAWL_OK && owned == 0 ? scenario_claim_four(s, ret_changed, err) : st;
 }
 
 pawl_status cut_resolve_claim_rest(scenario *s, size_t *ret_changed, pawl_error *err)
 {
-    size_t held = 0;
-    pawl_status st = scenario_learn_held(s, &held, err);
+    size_t owned = 0;
+    pawl_status st = scenario_read_owned(s, &owned, err);
 
-    return st == PAWL_OK && held == 0 ? scenario_claim_rest(s, ret_changed, err) : st;
+    return st == PAWL_OK && owned == 0 ? scenario_claim_rest(s, ret_changed, err) : st;
 }
 
 /* Ends message 4, begins with 5. */
@@ -157,7 +157,7 @@ pawl_status cut_ack_and_claim(scenario *s, size_t *ret_changed, pawl_error *err)
 {
     pawl_messages *list = NULL;
     size_t acked = 0;
-    pawl_status st = pawl_queue_ack_and_claim(s->store, SCENARIO_OWNER, &s->held[4], 1, MINUTE_MS,
+    pawl_status st = pawl_queue_ack_and_claim(s->store, SCENARIO_OWNER, &s->owned[4], 1, MINUTE_MS,
                                               1, NULL, &acked, &list, err);
 
     if (st == PAWL_OK) {
@@ -171,12 +171,12 @@ pawl_status cut_ack_and_claim(scenario *s, size_t *ret_changed, pawl_error *err)
 /* Both were done or neither: what is still held says which. */
 pawl_status cut_resolve_ack_and_claim(scenario *s, size_t *ret_changed, pawl_error *err)
 {
-    size_t held = 0;
+    size_t owned = 0;
     pawl_status st;
 
-    s->held[5] = (pawl_receipt){{0}, 0};
-    st = scenario_learn_held(s, &held, err);
-    return st == PAWL_OK && s->held[5].fence == 0 ? cut_ack_and_claim(s, ret_changed, err) : st;
+    s->owned[5] = (pawl_receipt){{0}, 0};
+    st = scenario_read_owned(s, &owned, err);
+    return st == PAWL_OK && s->owned[5].fence == 0 ? cut_ack_and_claim(s, ret_changed, err) : st;
 }
 
 /* ---- a lease ---- */
@@ -240,26 +240,26 @@ static pawl_status find_one(scenario *s, bool by_id, pawl_error *err)
 {
     pawl_messages *list = NULL;
     pawl_status st = by_id ? pawl_outbox_find(s->store, queue_id(3), &list, err)
-                           : pawl_outbox_get(s->store, s->held[2].id, &list, err);
+                           : pawl_outbox_get(s->store, s->owned[2].id, &list, err);
     size_t count = st == PAWL_OK ? pawl_messages_count(list) : 0;
 
     pawl_messages_free(list);
     return st == PAWL_OK && count != 1 ? part_of_an_answer("find", count, err) : st;
 }
 
-pawl_status cut_look(scenario *s, size_t *ret_changed, pawl_error *err)
+pawl_status cut_read_messages(scenario *s, size_t *ret_changed, pawl_error *err)
 {
     pawl_wall now = PAWL_TIME_UNSET;
-    size_t held = 0;
+    size_t owned = 0;
     pawl_status st = pawl_store_now(s->store, &now, err);
 
     (void)ret_changed;
     if (st == PAWL_OK && now.us != FIXTURE_START.us)
         st = part_of_an_answer("now", 0, err);
     if (st == PAWL_OK)
-        st = scenario_learn_held(s, &held, err);
-    if (st == PAWL_OK && held != 2)
-        st = part_of_an_answer("held", held, err);
+        st = scenario_read_owned(s, &owned, err);
+    if (st == PAWL_OK && owned != 2)
+        st = part_of_an_answer("held", owned, err);
     if (st == PAWL_OK)
         st = find_one(s, true, err);
     if (st == PAWL_OK)

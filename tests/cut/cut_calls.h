@@ -24,7 +24,7 @@ pawl_status cut_lease_guard(scenario *s, size_t *ret_changed, pawl_error *err);
 /* Only reading; each answers PAWL_E_STORE when an answer is not whole. */
 pawl_status cut_list(scenario *s, size_t *ret_changed, pawl_error *err);
 pawl_status cut_stats(scenario *s, size_t *ret_changed, pawl_error *err);
-pawl_status cut_look(scenario *s, size_t *ret_changed, pawl_error *err);
+pawl_status cut_read_messages(scenario *s, size_t *ret_changed, pawl_error *err);
 
 /* Receiving: atomic, and around a call. */
 pawl_status cut_receive(scenario *s, size_t *ret_changed, pawl_error *err);

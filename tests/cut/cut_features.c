@@ -151,7 +151,7 @@ static void remember_run(scenario *s, const pawl_messages *list, size_t *ret_cha
 {
     *ret_changed = pawl_messages_count(list);
     if (*ret_changed > 0)
-        s->run = fixture_held(list, 0);
+        s->run = fixture_receipt(list, 0);
 }
 
 pawl_status cut_job_claim(scenario *s, size_t *ret_changed, pawl_error *err)
@@ -172,13 +172,13 @@ pawl_status cut_job_claim(scenario *s, size_t *ret_changed, pawl_error *err)
 pawl_status cut_job_resolve_claim(scenario *s, size_t *ret_changed, pawl_error *err)
 {
     pawl_messages *list = NULL;
-    size_t held = 0;
+    size_t owned = 0;
     pawl_status st = pawl_queue_owned(s->store, JOB_OWNER, &list, err);
 
     if (st == PAWL_OK)
-        remember_run(s, list, &held);
+        remember_run(s, list, &owned);
     pawl_messages_free(list);
-    return st == PAWL_OK && held == 0 ? cut_job_claim(s, ret_changed, err) : st;
+    return st == PAWL_OK && owned == 0 ? cut_job_claim(s, ret_changed, err) : st;
 }
 
 pawl_status cut_job_ack(scenario *s, size_t *ret_changed, pawl_error *err)

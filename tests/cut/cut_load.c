@@ -17,9 +17,9 @@ void load_init(load *l, pawl_store *store)
     pthread_condattr_t monotonic;
 
     *l = (load){.store = store};
-    l->fates = calloc(LOAD_SENDERS * LOAD_NUMBERS, sizeof *l->fates);
+    l->send_states = calloc(LOAD_SENDERS * LOAD_NUMBERS, sizeof *l->send_states);
     l->hands = calloc(LOAD_SENDERS * LOAD_NUMBERS, sizeof *l->hands);
-    if (!l->fates || !l->hands)
+    if (!l->send_states || !l->hands)
         abort();
     atomic_store(&l->senders, LOAD_SENDERS);
     pthread_mutex_init(&l->lock, NULL);
@@ -33,7 +33,7 @@ void load_done(load *l)
 {
     pthread_cond_destroy(&l->progress);
     pthread_mutex_destroy(&l->lock);
-    free(l->fates);
+    free(l->send_states);
     free(l->hands);
 }
 
@@ -124,13 +124,13 @@ static void prepare_sending(sending *s, int first, int count)
     }
 }
 
-static void settle_sending(load *l, const sending *s, load_fate fate)
+static void record_send_state(load *l, const sending *s, load_send_state fate)
 {
-    memset(l->fates + s->first, (int)fate, (size_t)s->count);
+    memset(l->send_states + s->first, (int)fate, (size_t)s->count);
 }
 
 /* Again and again with the same ids. What was refused for certain is sometimes left at that. */
-static const char *send_until_settled(load *l, const sending *s)
+static const char *send_until_resolved(load *l, const sending *s)
 {
     bool doubt = false;
 
@@ -140,7 +140,7 @@ static const char *send_until_settled(load *l, const sending *s)
         pawl_status st =
             pawl_outbox_enqueue_batch(l->store, s->messages, (size_t)s->count, NULL, &err);
         if (st == PAWL_OK) {
-            settle_sending(l, s, LOAD_STORED);
+            record_send_state(l, s, LOAD_STORED);
             load_answered(l, asked_ms);
             return NULL;
         }
@@ -149,7 +149,7 @@ static const char *send_until_settled(load *l, const sending *s)
             return wrong;
         doubt = doubt || st == PAWL_E_IN_DOUBT;
         if (!doubt && s->first % GIVES_UP_EVERY == 0) {
-            settle_sending(l, s, LOAD_GIVEN_UP);
+            record_send_state(l, s, LOAD_GIVEN_UP);
             return NULL;
         }
     }
@@ -162,7 +162,7 @@ const char *load_send(load *l, int sender)
 
     for (int n = 0; !wrong && n + BATCH <= LOAD_NUMBERS && !atomic_load(&l->enough); n += s.count) {
         prepare_sending(&s, sender * LOAD_NUMBERS + n, n % 2 ? 1 : BATCH);
-        wrong = send_until_settled(l, &s);
+        wrong = send_until_resolved(l, &s);
     }
     atomic_fetch_sub(&l->senders, 1);
     return wrong;
@@ -254,7 +254,7 @@ const char *load_send_wrapped(load *l, int sender)
         } else if (done) {
             load_answered(l, asked_ms);
         }
-        settle_sending(l, &s, done ? LOAD_STORED : LOAD_GIVEN_UP);
+        record_send_state(l, &s, done ? LOAD_STORED : LOAD_GIVEN_UP);
     }
     PQfinish(client);
     atomic_fetch_sub(&l->senders, 1);
@@ -313,7 +313,7 @@ static void raise_fence(load *l, int64_t fence)
         continue;
 }
 
-static const char *handle_all(load *l, const pawl_messages *list, pawl_receipt *ret_held)
+static const char *handle_all(load *l, const pawl_messages *list, pawl_receipt *ret_owned)
 {
     for (size_t i = 0; i < pawl_messages_count(list); i++) {
         const pawl_message *m = pawl_messages_at(list, i);
@@ -322,14 +322,14 @@ static const char *handle_all(load *l, const pawl_messages *list, pawl_receipt *
             return "a message was handed out that nobody sent";
         if (atomic_fetch_add(&l->hands[number], 1) > 0)
             return test_note("message %ld was handed out twice", number);
-        ret_held[i] = (pawl_receipt){pawl_message_work_id(m), pawl_message_fence(m)};
+        ret_owned[i] = (pawl_receipt){pawl_message_work_id(m), pawl_message_fence(m)};
         raise_fence(l, pawl_message_fence(m));
     }
     return NULL;
 }
 
 /* Repeating it is harmless: all of them once, or none because it was done before. */
-static const char *finish_messages(load *l, pawl_owner owner, const pawl_receipt *held,
+static const char *finish_messages(load *l, pawl_owner owner, const pawl_receipt *owned,
                                    size_t count)
 {
     bool doubt = false;
@@ -338,7 +338,7 @@ static const char *finish_messages(load *l, pawl_owner owner, const pawl_receipt
         pawl_error err = PAWL_ERROR_INIT;
         int64_t asked_ms = test_clock_ms();
         size_t changed = 0;
-        pawl_status st = pawl_queue_ack(l->store, owner, held, count, &changed, &err);
+        pawl_status st = pawl_queue_ack(l->store, owner, owned, count, &changed, &err);
         if (st == PAWL_OK) {
             load_answered(l, asked_ms);
             if (changed == count || (doubt && changed == 0))
@@ -356,7 +356,7 @@ static const char *finish_messages(load *l, pawl_owner owner, const pawl_receipt
 const char *load_work(load *l, int worker)
 {
     pawl_owner owner = queue_owner(worker + 1);
-    pawl_receipt held[LIMIT];
+    pawl_receipt owned[LIMIT];
     const char *wrong = NULL;
 
     while (!wrong) {
@@ -366,10 +366,10 @@ const char *load_work(load *l, int worker)
         wrong = take_messages(l, owner, &list);
         size_t count = wrong ? 0 : pawl_messages_count(list);
         if (!wrong && count > 0)
-            wrong = handle_all(l, list, held);
+            wrong = handle_all(l, list, owned);
         pawl_messages_free(list);
         if (!wrong && count > 0)
-            wrong = finish_messages(l, owner, held, count);
+            wrong = finish_messages(l, owner, owned, count);
         if (!wrong && count == 0 && last)
             return NULL;
         if (!wrong && count == 0 && pawl_queue_wait(l->store, IDLE_MS, &err) != PAWL_OK)

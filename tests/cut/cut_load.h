@@ -17,18 +17,18 @@
 #define LOAD_WORKERS 3
 #define LOAD_NUMBERS 100000 /* per sender, at most */
 
-typedef enum load_fate { LOAD_UNUSED, LOAD_STORED, LOAD_GIVEN_UP } load_fate;
+typedef enum load_send_state { LOAD_UNUSED, LOAD_STORED, LOAD_GIVEN_UP } load_send_state;
 
 typedef struct load {
     pawl_store *store; /* one for all, never opened again */
     const char *target;
-    const char *insert_order;  /* "INSERT INTO ... VALUES (%d)" */
-    const char *count_order;   /* "SELECT count(*) ... WHERE n = %d" */
-    atomic_bool enough;        /* senders end */
-    atomic_int senders;        /* that have not ended */
-    atomic_int_fast64_t fence; /* the highest that was answered */
-    unsigned char *fates;      /* load_fate by number */
-    atomic_uchar *hands;       /* how often the number was handed out */
+    const char *insert_order;   /* "INSERT INTO ... VALUES (%d)" */
+    const char *count_order;    /* "SELECT count(*) ... WHERE n = %d" */
+    atomic_bool enough;         /* senders end */
+    atomic_int senders;         /* that have not ended */
+    atomic_int_fast64_t fence;  /* the highest that was answered */
+    unsigned char *send_states; /* load_send_state by number */
+    atomic_uchar *hands;        /* how often the number was handed out */
     atomic_long doubts, refusals;
     pthread_mutex_t lock;    /* guards what follows */
     pthread_cond_t progress; /* an answer came */

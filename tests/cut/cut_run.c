@@ -33,7 +33,7 @@ static bool reachable(const proxy_plan *plan)
 static const char *judge_answer(cut_run *r, const scenario_step *step, pawl_status st,
                                 const pawl_error *err, const proxy_report *cut, int64_t *ret_there)
 {
-    const char *wrong = scenario_look(&r->s, step, ret_there);
+    const char *wrong = scenario_check_tables(&r->s, step, ret_there);
 
     if (wrong)
         return wrong;
@@ -52,7 +52,8 @@ static const char *judge_answer(cut_run *r, const scenario_step *step, pawl_stat
 }
 
 /* Make it again, or find out what it was: it must be done now, once. */
-static const char *settle_step(cut_run *r, const scenario_step *step, pawl_status st, int64_t there)
+static const char *resolve_step(cut_run *r, const scenario_step *step, pawl_status st,
+                                int64_t there)
 {
     pawl_error err = PAWL_ERROR_INIT;
     size_t changed = 0;
@@ -64,7 +65,7 @@ static const char *settle_step(cut_run *r, const scenario_step *step, pawl_statu
         st = scenario_perform(&r->s, step, &changed, &err);
     if (st != PAWL_OK)
         return test_note("it does not recover: %s", err.message);
-    const char *wrong = scenario_look(&r->s, step, &now_there);
+    const char *wrong = scenario_check_tables(&r->s, step, &now_there);
     if (!wrong && now_there != step->whole)
         wrong = "it was made again, and nothing is there";
     if (!wrong && step->effect && changed != (size_t)(there && !step->again ? 0 : step->whole))
@@ -112,7 +113,7 @@ static const char *run_step(cut_run *r, const scenario_step *step)
         wrong = test_note("it answered PAWL_OK, and says that it changed %zu", changed);
     count_answer(r->t, step, st, there);
     if (!wrong && taken != PAWL_OK)
-        wrong = settle_step(r, step, taken, there);
+        wrong = resolve_step(r, step, taken, there);
     return wrong;
 }
 
@@ -143,7 +144,7 @@ static void begin_run(scenario *s)
     scenario_clean(s->f);
     fixture_exec(s->f, "DELETE FROM {lane} WHERE topic = 'job';"
                        "DELETE FROM {lane_use} WHERE lane_id NOT IN (SELECT id FROM {lane})");
-    memset(s->held, 0, sizeof s->held);
+    memset(s->owned, 0, sizeof s->owned);
 }
 
 /* Whether the message was reached. */

@@ -58,7 +58,7 @@ static const scenario_step steps[] = {
      .operation = {OPERATION_CANCEL, 5, 1, 0}},
     {"claim again", SCENARIO_WRITES, NULL, scenario_claim_rest, COUNT_WHERE("state = 1"), 2,
      .resolve = cut_resolve_claim_rest},
-    {"look", SCENARIO_READS, NULL, cut_look, NULL, 0},
+    {"look", SCENARIO_READS, NULL, cut_read_messages, NULL, 0},
     {"take a lease", SCENARIO_WRITES, NULL, scenario_lease_take,
      "SELECT count(*) FROM {lease} WHERE released_at IS NULL", 1, .again = true},
     {"renew a lease", SCENARIO_WRITES, NULL, scenario_lease_renew,

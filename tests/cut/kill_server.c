@@ -30,9 +30,9 @@ static bool works_in(pid_t process, const char *directory)
     char path[64];
 
     snprintf(path, sizeof path, "/proc/%ld/cwd", (long)process);
-    char *place = realpath(path, NULL), *wanted = realpath(directory, NULL);
-    bool same = place && wanted && strcmp(place, wanted) == 0;
-    free(place);
+    char *location = realpath(path, NULL), *wanted = realpath(directory, NULL);
+    bool same = location && wanted && strcmp(location, wanted) == 0;
+    free(location);
     free(wanted);
     return same;
 }

@@ -143,7 +143,7 @@ static void interrupt_silence(fixture *f, bool writes, const proxy_plan *plan)
     assert_true(happened);
     assert_status(writes ? PAWL_E_IN_DOUBT : PAWL_E_INTERRUPTED, s.st, &s.err);
     fixture_await_backend_end(f, proxy_reported(p).backend);
-    assert_ok(scenario_learn_held(&s.s, &unused, &err), &err); /* the store is as good as before */
+    assert_ok(scenario_read_owned(&s.s, &unused, &err), &err); /* the store is as good as before */
     test_defer_cancel(&s.s);
     scenario_close(&s.s);
 }

@@ -1,4 +1,4 @@
-/* tests/cut/killed_test.c - the server is killed under load, again and again. */
+/* tests/cut/server_killed_test.c - the server is killed under load, again and again. */
 #include <libpq-fe.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -53,12 +53,12 @@ static const char *load_thread(void *context, size_t index)
     return wrong;
 }
 
-static long fates(const load *l, load_fate fate)
+static long send_states(const load *l, load_send_state fate)
 {
     long count = 0;
 
     for (int i = 0; i < LOAD_SENDERS * LOAD_NUMBERS; i++)
-        count += l->fates[i] == fate;
+        count += l->send_states[i] == fate;
     return count;
 }
 
@@ -73,7 +73,7 @@ static void check_accounts(fixture *f, const load *l)
 
     for (int i = 0; !wrong && i < there; i++) {
         long number = strtol(PQgetvalue(rows, i, 0), NULL, 10);
-        if (l->fates[number] != LOAD_STORED)
+        if (l->send_states[number] != LOAD_STORED)
             wrong = test_note("message %ld is there, and was not stored for certain", number);
         else if (strtol(PQgetvalue(rows, i, 1), NULL, 10) != PAWL_STATE_DONE)
             wrong = test_note("message %ld is not done", number);
@@ -84,8 +84,9 @@ static void check_accounts(fixture *f, const load *l)
     PQfinish(client);
     if (wrong)
         test_fail("%s", wrong);
-    if (there != fates(l, LOAD_STORED))
-        test_fail("%ld messages were stored, and %ld are there", fates(l, LOAD_STORED), there);
+    if (there != send_states(l, LOAD_STORED))
+        test_fail("%ld messages were stored, and %ld are there", send_states(l, LOAD_STORED),
+                  there);
 }
 
 static void check_orders(fixture *f)
@@ -152,8 +153,9 @@ PAWL_TEST(nothing_is_lost_or_doubled_when_the_server_is_killed)
         test_fail("run it under tests/with-postgres with PAWL_POSTGRES_FSYNC=on");
     test_threads(THREADS, load_thread, &k);
     print_recoveries(&k);
-    printf("# stored %ld, given up %ld, in doubt %ld, refused %ld\n", fates(&k.l, LOAD_STORED),
-           fates(&k.l, LOAD_GIVEN_UP), atomic_load(&k.l.doubts), atomic_load(&k.l.refusals));
+    printf("# stored %ld, given up %ld, in doubt %ld, refused %ld\n",
+           send_states(&k.l, LOAD_STORED), send_states(&k.l, LOAD_GIVEN_UP),
+           atomic_load(&k.l.doubts), atomic_load(&k.l.refusals));
     check_accounts(f, &k.l);
     check_orders(f);
     queue_check(f);
