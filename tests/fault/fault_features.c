@@ -186,7 +186,7 @@ static pawl_status tick_jobs(scenario *s, size_t *ret_changed, pawl_error *err)
 }
 
 /* A week late: a skip and a run. */
-static void let_slots_pass(scenario *s)
+static void let_occurrences_pass(scenario *s)
 {
     fixture_set(s->f, (pawl_wall){FIXTURE_START.us + 7 * DAY_MS * 1000});
 }
@@ -243,7 +243,7 @@ static const scenario_step job_steps[] = {
     {"put", SCENARIO_WRITES, NULL, put_job, "SELECT count(*) FROM {job}", 1},
     {"first look", SCENARIO_WRITES, NULL, tick_jobs,
      "SELECT count(*) FROM {job} WHERE next_occurrence_at IS NOT NULL", 1},
-    {"tick", SCENARIO_WRITES, let_slots_pass, tick_jobs,
+    {"tick", SCENARIO_WRITES, let_occurrences_pass, tick_jobs,
      "SELECT (SELECT count(*) FROM {job_run}) + (SELECT count(*) FROM {body})"
      " + (SELECT count(*) FROM {queue})"
      " + (SELECT count(*) FROM {job} WHERE last_occurrence_at IS NOT NULL)",

@@ -127,7 +127,7 @@ static pawl_status claim_for_effect(scenario *s, size_t *ret_changed, pawl_error
 static pawl_status commit_effect_once(scenario *s, size_t *ret_changed, pawl_error *err)
 {
     pawl_message_spec next = effect_message("9");
-    pawl_status st = pawl_tx_begin_for(s->store, queue_owner(1), s->held[8], &s->tx, err);
+    pawl_status st = pawl_tx_begin_for(s->store, queue_owner(1), s->owned[8], &s->tx, err);
 
     (void)ret_changed;
     next.delay_ms = 100 * DAY_MS;
@@ -147,7 +147,7 @@ static pawl_status commit_effect_once(scenario *s, size_t *ret_changed, pawl_err
 static pawl_status report_progress(scenario *s, size_t *ret_changed, pawl_error *err)
 {
     (void)ret_changed;
-    return pawl_queue_progress(s->store, queue_owner(1), s->held[2], "half", err);
+    return pawl_queue_progress(s->store, queue_owner(1), s->owned[2], "half", err);
 }
 
 static pawl_status pause_topic(scenario *s, size_t *ret_changed, pawl_error *err)
@@ -189,7 +189,7 @@ static void learn_dead_fence(scenario *s)
 
 static pawl_status end_dead_letter(scenario *s, size_t *ret_changed, pawl_error *err)
 {
-    pawl_receipt item = {s->held[6].id, s->dead_fence};
+    pawl_receipt item = {s->owned[6].id, s->dead_fence};
 
     (void)ret_changed;
     return pawl_dead_done(s->store, queue_owner(1), &item, 1, NULL, err);
@@ -197,7 +197,7 @@ static pawl_status end_dead_letter(scenario *s, size_t *ret_changed, pawl_error 
 
 static pawl_status retry_dead_letter(scenario *s, size_t *ret_changed, pawl_error *err)
 {
-    pawl_receipt item = {s->held[4].id, s->dead_fence};
+    pawl_receipt item = {s->owned[4].id, s->dead_fence};
 
     (void)ret_changed;
     return pawl_dead_abandon(s->store, queue_owner(1), &item, 1, "again", PAWL_DELAY_BY_POLICY,
@@ -249,7 +249,7 @@ static pawl_status read_messages(scenario *s, size_t *ret_changed, pawl_error *e
     pawl_messages_free(list);
     list = NULL;
     if (st == PAWL_OK)
-        st = pawl_outbox_get(s->store, s->held[2].id, &list, err);
+        st = pawl_outbox_get(s->store, s->owned[2].id, &list, err);
     pawl_messages_free(list);
     list = NULL;
     if (st == PAWL_OK)
@@ -275,7 +275,7 @@ static const scenario_step steps[] = {
     {"enqueue batch", SCENARIO_WRITES, NULL, scenario_send_batch,
      COUNT_WHERE("correlation_id IN ('2', '3', '4', '5', '6')"), 5},
     {"wrapped enqueue", SCENARIO_WRITES, begin_transaction, send_wrapped, IS("7", "state = 0"), 1,
-     .settle = commit_transaction},
+     .finish = commit_transaction},
     {"take a lease", SCENARIO_WRITES, NULL, scenario_lease_take,
      "SELECT count(*) FROM {lease} WHERE released_at IS NULL", 1},
     {"renew a lease", SCENARIO_WRITES, scenario_learn_lease, scenario_lease_renew,

@@ -66,7 +66,7 @@ static int64_t look(scenario *s, const scenario_step *step)
 {
     int64_t there = 0;
 
-    expect_right(step, scenario_look(s, step, &there));
+    expect_right(step, scenario_check_tables(s, step, &there));
     return there;
 }
 
@@ -79,8 +79,8 @@ static void repeat_step(scenario *s, const scenario_step *step)
     if (step->prepare)
         step->prepare(s);
     pawl_status st = scenario_perform(s, step, &unused, &err);
-    if (step->settle)
-        st = step->settle(s, st);
+    if (step->finish)
+        st = step->finish(s, st);
     if (st != PAWL_OK)
         expect_right(step, test_note("it does not recover: %s", err.message));
     if (step->effect && look(s, step) == 0)
@@ -105,8 +105,8 @@ static void run_step(scenario *s, const scenario_step *step)
         expect_right(step,
                      test_note("it answered %s, but the error says %s: \"%s\"",
                                pawl_status_name(st), pawl_status_name(err.status), err.message));
-    if (step->settle)
-        st = step->settle(s, st);
+    if (step->finish)
+        st = step->finish(s, st);
     if (!s->faulted && st == PAWL_OK)
         return;
     int64_t there = look(s, step);

@@ -163,7 +163,7 @@ static void check_stepped(stepped_worker *l)
     if (stats.lost > l->effect_lost)
         test_fail("%d results were lost after %s failed", (int)stats.lost, failing_where());
     assert_int_equal(0, stats.in_flight);
-    worker_check_nothing_held(l->f);
+    worker_check_nothing_leased(l->f);
 }
 
 /* However the test ends. */
@@ -283,7 +283,7 @@ static void finish_running(running_worker *l)
             test_fail("message %d was lost after %s failed", i, failing_where());
     assert_int_equal(MESSAGES, fixture_count(l->f, "SELECT count(*) FROM {outcome}"
                                                    " WHERE state = 2"));
-    worker_check_nothing_held(l->f);
+    worker_check_nothing_leased(l->f);
     test_defer_cancel(l);
     free_running(l);
 }
@@ -304,7 +304,7 @@ bool fault_worker_run(fixture *f, long nth)
         test_fail("the worker answered %s, and the error says \"%s\"", pawl_status_name(st),
                   err.message);
     if (st == PAWL_OK)
-        worker_check_nothing_held(f);
+        worker_check_nothing_leased(f);
     finish_running(&l);
     return failed;
 }
@@ -330,9 +330,9 @@ bool fault_worker_stop(fixture *f, long nth, int how)
         test_fail("stopping answered %s after %s failed: %s", pawl_status_name(st), failing_where(),
                   err.message);
     fault_wait_for_server(f);
-    int64_t held = fixture_count(f, "SELECT count(*) FROM {queue} WHERE fence > 0");
-    if (held != 0)
-        test_fail("%d messages stayed leased after %s failed", (int)held, failing_where());
+    int64_t owned = fixture_count(f, "SELECT count(*) FROM {queue} WHERE fence > 0");
+    if (owned != 0)
+        test_fail("%d messages stayed leased after %s failed", (int)owned, failing_where());
     finish_running(&l);
     return failed;
 }

@@ -99,7 +99,7 @@ PAWL_TEST(a_worker_that_stops_while_in_doubt_leaves_nothing_leased)
 PAWL_TEST_ON(postgres, a_claim_that_is_committed_after_the_stop_is_given_back)
 {
     pawl_worker_options options = PAWL_WORKER_OPTIONS_INIT;
-    recorder record = {.verdict = PAWL_DONE};
+    recorder record = {.result = PAWL_DONE};
 
     fixture *f = fixture_open(NULL);
     const char *schema = fixture_store_options(f)->schema;
@@ -124,6 +124,6 @@ PAWL_TEST_ON(postgres, a_claim_that_is_committed_after_the_stop_is_given_back)
     assert_int_equal(1, worker_stats(worker).released);
     assert_int_equal(0, record.calls);
     assert_int_equal(PAWL_STATE_READY, fixture_state(f, id));
-    worker_check_nothing_held(f);
+    worker_check_nothing_leased(f);
 }
 #endif
