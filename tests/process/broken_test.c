@@ -43,8 +43,8 @@ PAWL_TEST(a_row_without_the_fence_is_doubled_when_the_worker_was_stopped)
     processes_stop_worker(s, 0);
     processes_until_seen(s, processes_has_row(s, stopped->holding));
     child_signal(&stopped->process, SIGCONT);
-    child_tell(&stopped->process, 'x');
-    processes_until(s, stopped->held_done);
+    child_write(&stopped->process, 'x');
+    processes_until(s, stopped->blocked_done);
     check_caught(s, "doubled");
 }
 

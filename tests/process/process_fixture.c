@@ -13,7 +13,7 @@
 #define WINDOW 200
 #define BATCH 5
 
-static void end_scene(void *argument)
+static void end_processes(void *argument)
 {
     processes *s = argument;
 
@@ -32,7 +32,7 @@ processes *processes_open(void)
     if (!s)
         abort();
     s->f = fixture_open(&opts);
-    test_defer(end_scene, s); /* after the fixture's, so that it runs before it */
+    test_defer(end_processes, s); /* after the fixture's, so that it runs before it */
     for (int i = 0; i < PROCESSES_SENDERS; i++)
         s->senders[i].first = (long)i * PROCESSES_NUMBERS;
     fixture_exec(s->f, "CREATE TABLE {effect} (value bigint)"); /* no key: doubles shall show */
@@ -45,7 +45,7 @@ void processes_close(processes *s)
     fixture *f = s->f;
 
     test_defer_cancel(s);
-    end_scene(s);
+    end_processes(s);
     fixture_close(f);
 }
 
@@ -117,7 +117,7 @@ static bool is_line(const char *line, const char *word, int count, int64_t *ret_
 static void hear_done(processes *s, worker_process *w, const int64_t number_from_to[3])
 {
     w->done++;
-    w->held_done |= number_from_to[0] == w->holding;
+    w->blocked_done |= number_from_to[0] == w->holding;
     s->done++;
     if (s->marked_ms > 0 && s->first_ms == 0 && number_from_to[1] > s->marked_ms)
         s->first_ms = number_from_to[2] - s->marked_ms;
@@ -132,7 +132,7 @@ static void hear_worker(void *context, const char *line)
         hear_done(((hearing *)context)->s, w, numbers);
     } else if (is_line(line, "lost", 1, numbers)) {
         w->lost++;
-        w->held_lost |= numbers[0] == w->holding;
+        w->blocked_lost |= numbers[0] == w->holding;
     } else if (is_line(line, "holding", 1, numbers)) {
         w->holding = (long)numbers[0];
     } else if (strncmp(line, "again ", 6) == 0) {
@@ -171,7 +171,7 @@ static void give_orders(processes *s)
 
         if (sender->process.pid == 0 || sender->asked + BATCH > PROCESSES_NUMBERS)
             continue;
-        child_tell(&sender->process, count);
+        child_write(&sender->process, count);
         sender->asked += count;
         open += count;
     }
@@ -323,7 +323,7 @@ void processes_finish(processes *s)
             processes_await_end(s, &s->workers[i].process, "a worker");
 }
 
-int64_t processes_held_by(processes *s, int which)
+int64_t processes_leased_by(processes *s, int which)
 {
     pawl_error err = PAWL_ERROR_INIT;
     pawl_messages *list = NULL;
@@ -337,9 +337,9 @@ int64_t processes_held_by(processes *s, int which)
 
 const char *processes_check_nothing_leased(processes *s)
 {
-    int64_t held = fixture_count(s->f, "SELECT count(*) FROM {queue} WHERE fence > 0");
+    int64_t leased = fixture_count(s->f, "SELECT count(*) FROM {queue} WHERE fence > 0");
 
-    return held == 0 ? NULL : test_note("leased: %lld messages", (long long)held);
+    return leased == 0 ? NULL : test_note("leased: %lld messages", (long long)leased);
 }
 
 long processes_stored(const processes *s)

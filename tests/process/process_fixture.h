@@ -25,8 +25,8 @@ typedef struct worker_process {
     pawl_owner owner;
     long done, lost, again; /* lines of each kind */
     long holding;           /* the number it holds up, or -1 */
-    bool held_done;         /* that one was done after all */
-    bool held_lost;         /* or its commit was refused */
+    bool blocked_done;      /* that one was done after all */
+    bool blocked_lost;      /* or its commit was refused */
 } worker_process;
 
 typedef struct sender_process {
@@ -105,7 +105,7 @@ void processes_await_end(processes *s, child *c, const char *what);
 void processes_finish(processes *s);
 
 /* How many messages a worker that may be dead has under lease. */
-int64_t processes_held_by(processes *s, int which);
+int64_t processes_leased_by(processes *s, int which);
 /* With no worker running: NULL, or that something is under lease all the same. */
 const char *processes_check_nothing_leased(processes *s);
 long processes_stored(const processes *s);

@@ -27,7 +27,7 @@ typedef struct service {
     atomic_int calls;
 } service;
 
-static void hold_number(long number)
+static void block_call(long number)
 {
     char byte;
 
@@ -55,13 +55,13 @@ static pawl_result handle_delivery(pawl_receive_task *reception, void *context)
     memcpy(digits, payload, size < sizeof digits ? size : sizeof digits - 1);
     long number = strtol(digits, NULL, 10);
     if (first && strcmp(s->hold, "before") == 0)
-        hold_number(number);
+        block_call(number);
     if (!write_row(s, pawl_receive_task_tx(reception), number)) {
         helper_say("again %ld", number);
         return PAWL_RETRY;
     }
     if (first && (strcmp(s->hold, "written") == 0 || strcmp(s->hold, "outside") == 0))
-        hold_number(number);
+        block_call(number);
     helper_say("done %ld", number);
     return PAWL_DONE;
 }

@@ -15,12 +15,12 @@ typedef struct span {
 } span;
 
 typedef struct tally {
-    long rounds, messages, held, late, again, doubts, refusals;
+    long rounds, messages, leased, late, again, doubts, refusals;
     span first, all;
 } tally;
 
 /* What happens in a round; *held (may be left alone) counts what was under lease then. */
-typedef recovery (*mishap)(processes *s, unsigned *random, long *held);
+typedef recovery (*mishap)(processes *s, unsigned *random, long *leased);
 
 static void span_add(span *sp, long rounds, int64_t ms)
 {
@@ -53,8 +53,8 @@ static void tally_print(const tally *t, const char *what)
     printf("# %s, %s: rounds %ld, messages %ld, lost 0, doubled 0; commits that came too late %ld, "
            "that failed %ld; senders refused %ld, in doubt %ld\n",
            engine, what, t->rounds, t->messages, t->late, t->again, t->refusals, t->doubts);
-    if (t->held > 0) /* not every mishap counts it */
-        printf("# %s, %s: under lease then %ld\n", engine, what, t->held);
+    if (t->leased > 0) /* not every mishap counts it */
+        printf("# %s, %s: under lease then %ld\n", engine, what, t->leased);
     printf(
         "# %s, %s: handled again after %lld / %lld / %lld ms, all done after %lld / %lld / %lld ms "
         "(least, mean, most of %ld)\n",
@@ -72,7 +72,7 @@ static void run_rounds(const char *what, mishap happen)
 
     for (long i = 0; i < rounds; i++) {
         processes *s = processes_open();
-        recovery r = happen(s, &random, &t.held);
+        recovery r = happen(s, &random, &t.leased);
         processes_finish(s);
         const char *wrong = processes_audit(s);
         if (wrong)
@@ -92,12 +92,12 @@ static void work_for_a_while(processes *s, unsigned *random)
     processes_listen_for(s, rand_r(random) % 8);
 }
 
-static recovery kill_a_worker(processes *s, unsigned *random, long *held)
+static recovery kill_a_worker(processes *s, unsigned *random, long *leased)
 {
     work_for_a_while(s, random);
     processes_kill_worker(s, 0);
     processes_mark(s);
-    *held += (long)processes_held_by(s, 0);
+    *leased += (long)processes_leased_by(s, 0);
     return processes_await_recovery(s);
 }
 
@@ -110,7 +110,7 @@ PAWL_TEST(a_killed_worker_loses_and_doubles_nothing)
  * One of its handlers is at the point where it would write its row, and has not asked for a long
  * time whether the message is still its own.
  */
-static recovery stop_a_worker(processes *s, unsigned *random, long *held)
+static recovery stop_a_worker(processes *s, unsigned *random, long *leased)
 {
     worker_process *stopped = &s->workers[0];
     const char *options[] = {test_note("hold=%d", 5 + rand_r(random) % 100), NULL};
@@ -122,15 +122,15 @@ static recovery stop_a_worker(processes *s, unsigned *random, long *held)
     processes_until(s, stopped->holding >= 0 && s->workers[1].done > 0);
     processes_stop_worker(s, 0);
     processes_mark(s);
-    *held += (long)processes_held_by(s, 0);
+    *leased += (long)processes_leased_by(s, 0);
     processes_until(s, s->first_ms > 0);
     processes_until_seen(s, processes_has_row(s, stopped->holding)); /* by the other one */
     recovery r = {s->first_ms, test_clock_ms() - s->marked_ms};
     long done = stopped->done;
     child_signal(&stopped->process, SIGCONT);
-    child_tell(&stopped->process, 'x');
-    processes_until(s, stopped->held_lost || stopped->held_done);
-    assert_false(stopped->held_done);
+    child_write(&stopped->process, 'x');
+    processes_until(s, stopped->blocked_lost || stopped->blocked_done);
+    assert_false(stopped->blocked_done);
     processes_until(s, stopped->done > done); /* it works again */
     return r;
 }
@@ -153,7 +153,7 @@ static void kill_everybody(processes *s)
         processes_kill_sender(s, i);
 }
 
-static recovery kill_the_database(processes *s, unsigned *random, long *held)
+static recovery kill_the_database(processes *s, unsigned *random, long *leased)
 {
     const char *data_directory = getenv("PAWL_TEST_POSTGRES_DATA");
 
@@ -161,7 +161,7 @@ static recovery kill_the_database(processes *s, unsigned *random, long *held)
     if (!fixture_is_postgres(s->f)) {
         kill_everybody(s);
         processes_mark(s);
-        *held += (long)(processes_held_by(s, 0) + processes_held_by(s, 1));
+        *leased += (long)(processes_leased_by(s, 0) + processes_leased_by(s, 1));
         processes_start_all(s);
     } else {
         if (!data_directory)
@@ -177,9 +177,9 @@ PAWL_TEST(a_killed_database_loses_and_doubles_nothing)
     run_rounds("database killed", kill_the_database);
 }
 
-static recovery end_the_workers(processes *s, unsigned *random, long *held)
+static recovery end_the_workers(processes *s, unsigned *random, long *leased)
 {
-    (void)held;
+    (void)leased;
     work_for_a_while(s, random);
     processes_mark(s);
     for (int i = 0; i < 2; i++)
@@ -195,7 +195,7 @@ static recovery end_the_workers(processes *s, unsigned *random, long *held)
     return processes_await_recovery(s);
 }
 
-PAWL_TEST(workers_that_are_told_to_end_leave_nothing_leased)
+PAWL_TEST(workers_that_are_stopped_leave_nothing_leased)
 {
     run_rounds("workers ended", end_the_workers);
 }

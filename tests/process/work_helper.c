@@ -37,8 +37,8 @@
 typedef struct job {
     const char *url;
     const char *table;
-    long hold_at; /* which call; 0: none */
-    bool hold_after;
+    long block_at; /* which call; 0: none */
+    bool block_after;
     const char *broken; /* "": nothing is */
     pawl_store *store;
     atomic_long calls;
@@ -55,7 +55,7 @@ static void on_stop(int number)
     pawl_worker_request_stop(worker);
 }
 
-static void hold_number(long number)
+static void block_call(long number)
 {
     char byte;
 
@@ -67,11 +67,11 @@ static void hold_number(long number)
 static pawl_status begin_effect(const job *j, pawl_task *task, bool ask, pawl_tx **ret_tx,
                                 pawl_error *err)
 {
-    pawl_receipt held = {pawl_message_work_id(pawl_task_message(task)), pawl_task_fence(task)};
+    pawl_receipt leased = {pawl_message_work_id(pawl_task_message(task)), pawl_task_fence(task)};
 
     if (ask)
         return pawl_task_begin(task, ret_tx, err);
-    return pawl_tx_begin_for(j->store, pawl_worker_owner(worker), held, ret_tx, err);
+    return pawl_tx_begin_for(j->store, pawl_worker_owner(worker), leased, ret_tx, err);
 }
 
 /* As it should be done: the row and the end of the message in one commit. */
@@ -101,16 +101,16 @@ static pawl_status write_effect(const job *j, pawl_task *task, bool ask, long nu
 static pawl_result handle_number(pawl_task *task, void *context)
 {
     job *j = context;
-    bool held_up = atomic_fetch_add(&j->calls, 1) + 1 == j->hold_at;
+    bool is_blocked = atomic_fetch_add(&j->calls, 1) + 1 == j->block_at;
     long number = strtol(pawl_message_payload(pawl_task_message(task), NULL), NULL, 10);
     int64_t from_ms = helper_clock_ms();
     pawl_error err = PAWL_ERROR_INIT;
 
-    if (held_up && !j->hold_after)
-        hold_number(number);
-    pawl_status st = write_effect(j, task, !held_up, number, &err);
-    if (held_up && j->hold_after)
-        hold_number(number);
+    if (is_blocked && !j->block_after)
+        block_call(number);
+    pawl_status st = write_effect(j, task, !is_blocked, number, &err);
+    if (is_blocked && j->block_after)
+        block_call(number);
     if (st == PAWL_OK) {
         helper_say("done %ld %lld %lld", number, (long long)from_ms, (long long)helper_clock_ms());
         return PAWL_DONE;
@@ -133,8 +133,8 @@ static bool read_options(job *j, char **options)
         const char *broken = helper_option(*options, "break");
 
         if (before || after)
-            j->hold_at = strtol(before ? before : after, NULL, 10);
-        j->hold_after |= after != NULL;
+            j->block_at = strtol(before ? before : after, NULL, 10);
+        j->block_after |= after != NULL;
         if (broken)
             j->broken = broken;
         if (!before && !after && !broken)
