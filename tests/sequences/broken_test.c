@@ -9,7 +9,7 @@
 #define SHRINK_TRIES 20
 
 #define WAS(column) "(SELECT s." column " FROM {saved} s WHERE s.id = {queue}.id)"
-#define WAS_HELD " WHERE id IN (SELECT s.id FROM {saved} s WHERE s.fence <> 0)"
+#define WAS_LEASED " WHERE id IN (SELECT s.id FROM {saved} s WHERE s.fence <> 0)"
 #define WAS_THERE " WHERE id IN (SELECT s.id FROM {saved} s)"
 
 static const broken broken_stores[] = {
@@ -23,10 +23,10 @@ static const broken broken_stores[] = {
      .after = "UPDATE {queue} SET retries = " WAS("retries") WAS_THERE},
     {.what = "defer counts an attempt",
      .kind = STEP_DEFER,
-     .after = "UPDATE {queue} SET retries = retries + 1" WAS_HELD " AND fence = 0"},
+     .after = "UPDATE {queue} SET retries = retries + 1" WAS_LEASED " AND fence = 0"},
     {.what = "release counts an attempt",
      .kind = STEP_RELEASE,
-     .after = "UPDATE {queue} SET retries = retries + 1" WAS_HELD " AND fence = 0"},
+     .after = "UPDATE {queue} SET retries = retries + 1" WAS_LEASED " AND fence = 0"},
     {.what = "claim ignores expires_at",
      .kind = STEP_CLAIM,
      .before = "UPDATE {queue} SET expires_at = NULL",

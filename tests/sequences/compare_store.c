@@ -75,9 +75,9 @@ bool compare_message(const model *m, const model_message *x, const pawl_message 
                      bool with_payload, finding *wrong)
 {
     int n = x->sent.number;
-    bool held = x->state == PAWL_STATE_RUNNING;
-    bool unfinished = held || x->state == PAWL_STATE_READY;
-    pawl_owner owner = held ? model_owner(x->owner) : (pawl_owner){{0}};
+    bool leased = x->state == PAWL_STATE_RUNNING;
+    bool unfinished = leased || x->state == PAWL_STATE_READY;
+    pawl_owner owner = leased ? model_owner(x->owner) : (pawl_owner){{0}};
 
     if (pawl_message_state(found) != model_shown_state(m, x))
         return finding_say(wrong, "message %d is %s, should be %s", n,
@@ -94,9 +94,9 @@ bool compare_message(const model *m, const model_message *x, const pawl_message 
            !number_differs(wrong, n, "deferrals", unfinished ? x->deferrals : 0,
                            pawl_message_deferrals(found)) &&
            !number_differs(wrong, n, "fence", x->fence, pawl_message_fence(found)) &&
-           !text_differs(wrong, n, "claimed_by", held ? model_owner_names[x->owner] : NULL,
+           !text_differs(wrong, n, "claimed_by", leased ? model_owner_names[x->owner] : NULL,
                          pawl_message_claimed_by(found), false) &&
-           !time_differs(m, wrong, n, "lease_until", held ? x->lease_until_us : 0,
+           !time_differs(m, wrong, n, "lease_until", leased ? x->lease_until_us : 0,
                          pawl_message_lease_until(found)) &&
            !time_differs(m, wrong, n, "next_attempt_at", unfinished ? x->run_at_us : 0,
                          pawl_message_next_attempt_at(found)) &&
@@ -262,7 +262,8 @@ void compare_has_totals(sequence_fixture *at, const model *m, int store, bool re
     pawl_stats_free(stats);
 }
 
-static bool compare_held(sequence_fixture *at, const model *m, int store, int owner, finding *wrong)
+static bool compare_owned(sequence_fixture *at, const model *m, int store, int owner,
+                          finding *wrong)
 {
     pawl_error err = PAWL_ERROR_INIT;
     pawl_messages *list = NULL;
@@ -294,7 +295,7 @@ static bool compare_held(sequence_fixture *at, const model *m, int store, int ow
 bool compare_everything(sequence_fixture *at, const model *m, int store, finding *wrong)
 {
     for (int i = 0; i < MODEL_OWNERS; i++)
-        if (!compare_held(at, m, store, i, wrong))
+        if (!compare_owned(at, m, store, i, wrong))
             return false;
     if (sequences_rule_breaches(at) != 0)
         return finding_say(wrong, "a message is in the queue and finished, or neither; or a claim "
@@ -302,14 +303,14 @@ bool compare_everything(sequence_fixture *at, const model *m, int store, finding
     return compare_messages(at, m, store, wrong) && compare_stats(at, m, store, wrong);
 }
 
-void compare_in_progress(sequence_fixture *at, const model *m, bool ret_held[MODEL_MESSAGES],
+void compare_in_progress(sequence_fixture *at, const model *m, bool ret_owned[MODEL_MESSAGES],
                          finding *wrong)
 {
     pawl_filter filter = PAWL_FILTER_INIT;
     pawl_error err = PAWL_ERROR_INIT;
     pawl_messages *list = NULL;
 
-    memset(ret_held, 0, MODEL_MESSAGES * sizeof *ret_held);
+    memset(ret_owned, 0, MODEL_MESSAGES * sizeof *ret_owned);
     filter.states = 1u << PAWL_STATE_RUNNING;
     if (pawl_outbox_list(at->stores[0], &filter, &list, NULL, &err) != PAWL_OK) {
         finding_say(wrong, "list answered: %s", err.message);
@@ -319,7 +320,7 @@ void compare_in_progress(sequence_fixture *at, const model *m, bool ret_held[MOD
         int number = compare_number(m, pawl_messages_at(list, i));
 
         if (number >= 0)
-            ret_held[number] = true;
+            ret_owned[number] = true;
     }
     pawl_messages_free(list);
 }

@@ -58,7 +58,7 @@ static int some_message(generator *g, const model *m, unsigned states)
     return count > 0 ? found[below(g, count)] : (int)below(g, MODEL_MESSAGES);
 }
 
-static int some_held(generator *g, const model *m, int owner)
+static int some_leased(generator *g, const model *m, int owner)
 {
     int found[MODEL_MESSAGES];
     size_t count = 0;
@@ -177,7 +177,7 @@ static void add_picks(generator *g, const model *m, step *s)
     size_t count = 1 + below(g, STEP_PICKS);
 
     for (size_t i = 0; i < count; i++) {
-        pick want = {some_held(g, m, s->owner), PICK_MINE};
+        pick want = {some_leased(g, m, s->owner), PICK_MINE};
 
         if (chance(g, 35))
             want.kind = (pick_kind)below(g, PICK_KINDS);
@@ -331,7 +331,7 @@ static const struct {
     {STEP_DEFER, 6},
     {STEP_RELEASE, 5},
     {STEP_FORGET, 2},
-    {STEP_HELD, 2},
+    {STEP_OWNED, 2},
     {STEP_REAP, 8},
     {STEP_EXPIRE, 4},
     {STEP_RETAIN, 3},
@@ -385,7 +385,7 @@ static void lose_answers(generator *g, const model *m, step *s)
     g->again.lost = LOST_NOTHING;
     g->again.fault = 0;
     if (s->kind == STEP_CLAIM || s->kind == STEP_ACK_AND_CLAIM)
-        g->again.kind = STEP_HELD;
+        g->again.kind = STEP_OWNED;
     g->has_again = true;
 }
 
@@ -422,8 +422,8 @@ static bool end_game(const model *m, size_t at, step *s)
 bool generator_next(generator *g, const model *m, step *ret_step)
 {
     step s = {.owner = (int)below(g, chance(g, 50) ? 2 : MODEL_OWNERS),
-              .topic = NOBODY,
-              .before = NOBODY};
+              .topic = NO_OWNER,
+              .before = NO_OWNER};
     size_t at = g->q->count;
 
     s.handle = (int)below(g, MODEL_HANDLES);
@@ -445,7 +445,7 @@ bool generator_next(generator *g, const model *m, step *ret_step)
         fill_step(g, m, &s);
     } else {
         s.kind = some_kind(g);
-        if (s.kind >= STEP_CLAIM && s.kind <= STEP_HELD)
+        if (s.kind >= STEP_CLAIM && s.kind <= STEP_OWNED)
             s.store = s.owner % MODEL_STORES;
         fill_step(g, m, &s);
         lose_answers(g, m, &s);

@@ -79,7 +79,7 @@ model_message *model_sent(model *m, model_tx *tx, int number)
 void model_make_ready(model *m, model_message *x, int64_t run_at_us)
 {
     x->state = PAWL_STATE_READY;
-    x->owner = NOBODY;
+    x->owner = NO_OWNER;
     x->fence = 0;
     x->lease_until_us = 0;
     x->run_at_us = run_at_us;
@@ -93,7 +93,7 @@ void model_make_ready(model *m, model_message *x, int64_t run_at_us)
 void model_finish(model *m, model_message *x, pawl_state state)
 {
     x->state = state;
-    x->owner = NOBODY;
+    x->owner = NO_OWNER;
     x->fence = 0;
     x->finished_us = m->now_us;
     m->totals[x->sent.topic][state]++;
@@ -115,8 +115,8 @@ static model_message new_message(model *m, const sending *s)
     x.due_us = m->now_us + (s->due_ms ? s->due_ms : s->delay_ms) * 1000;
     from = later(x.due_us, m->now_us);
     x.mortal = s->ttl_ms != 0 || s->remote;
-    x.life_us = s->ttl_ms != 0 ? s->ttl_ms * 1000 : DAY_US;
-    x.expires_us = x.mortal ? from + x.life_us : 0;
+    x.ttl_us = s->ttl_ms != 0 ? s->ttl_ms * 1000 : DAY_US;
+    x.expires_us = x.mortal ? from + x.ttl_us : 0;
     x.max_attempts = s->max_attempts;
     if (x.max_attempts == 0)
         x.max_attempts = s->remote ? PAWL_MAX_ATTEMPTS_REMOTE : PAWL_MAX_ATTEMPTS_LOCAL;
@@ -154,13 +154,13 @@ pawl_status model_send(model *m, model_tx *tx, const sending *list, size_t count
     if (tx && !tx->open)
         return PAWL_E_MISUSE;
     for (size_t i = 0; i < count; i++) {
-        model_message *place = tx ? &tx->messages[list[i].number] : &m->messages[list[i].number];
+        model_message *location = tx ? &tx->messages[list[i].number] : &m->messages[list[i].number];
         pawl_uuid id = m->messages[list[i].number].id;
 
         if (ret_existed[i])
             continue;
-        *place = new_message(m, &list[i]);
-        place->id = id;
+        *location = new_message(m, &list[i]);
+        location->id = id;
         if (!tx) {
             model_topic_used(m, list[i].topic);
             m->written_us = m->now_us;

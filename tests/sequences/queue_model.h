@@ -22,7 +22,7 @@
 #define MODEL_HANDLES 2
 #define MODEL_TOPICS 3
 #define MODEL_TICKETS 600
-#define NOBODY (-1)
+#define NO_OWNER (-1)
 
 /* What a caller asks to be sent. Times are relative to the moment of the call. */
 typedef struct sending {
@@ -48,7 +48,7 @@ typedef struct model_message {
     int64_t work_id;
     int64_t created_us;
     int64_t due_us;
-    int64_t life_us; /* how long it lives from its due time on; see `mortal` */
+    int64_t ttl_us; /* how long it lives from its due time on; see `mortal` */
     bool mortal;
     int max_attempts;
     pawl_state state;
@@ -133,7 +133,7 @@ model_message *model_sent(model *m, model_tx *tx, int number);
 void model_learn_id(model *m, model_message *x, pawl_uuid id, int64_t work_id, finding *wrong);
 void model_end(model *m, model_tx *tx, bool commit);
 
-/* ---- claiming: queue_model_take.c ---- */
+/* ---- claiming: queue_model_claim.c ---- */
 
 typedef struct model_claim {
     int owner;
@@ -151,7 +151,7 @@ void model_forget(model *m, int owner);
 /* The owner asked what it holds. */
 void model_remember(model *m, int owner);
 
-/* ---- the answers to a claim: queue_model_take.c; each says how many messages change ---- */
+/* ---- the answers to a claim: queue_model_claim.c; each says how many messages change ---- */
 
 typedef enum answer_kind {
     ANSWER_ACK,
@@ -177,10 +177,11 @@ size_t model_answer_apply(model *m, const model_answer *answer);
 /* ---- housekeeping and administration: queue_model_manage.c ---- */
 
 /*
- * `still_held` says of each message whether the store has it in progress after the reap. What must
- * be reaped and is still held, or the other way round, is wrong.
+ * `still_leased` says of each message whether the store has it in progress after the reap. What
+ * must be reaped and is still held, or the other way round, is wrong.
  */
-size_t model_reap(model *m, int store, const bool *still_held, bool answered_none, finding *wrong);
+size_t model_reap(model *m, int store, const bool *still_leased, bool answered_none,
+                  finding *wrong);
 /* Whether the answer can be predicted without looking. */
 bool model_reap_is_certain(const model *m, int store);
 size_t model_expire(model *m);

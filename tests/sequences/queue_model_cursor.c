@@ -9,7 +9,7 @@
 
 #define LEASE_MAX_US (INT64_C(7) * 86400 * 1000000)
 
-static void mark_all_held(model *m)
+static void mark_all_leased(model *m)
 {
     for (int i = 0; i < MODEL_MESSAGES; i++)
         if (m->messages[i].present && m->messages[i].state == PAWL_STATE_RUNNING)
@@ -34,7 +34,8 @@ static void find_again(model *m, int store, bool remote)
 void model_clock(model *m, int64_t now_us)
 {
     if (now_us < m->now_us && m->postgres) {
-        mark_all_held(m); /* the check of a claim stays where it was; a renewal may end before it */
+        mark_all_leased(
+            m); /* the check of a claim stays where it was; a renewal may end before it */
         for (int i = 0; i < MODEL_HANDLES; i++)
             m->txs[i].stepped_back = true;
     }
@@ -98,5 +99,5 @@ void model_shake(model *m)
 {
     for (int i = 0; i < MODEL_STORES; i++)
         if (model_reap_is_behind(m, i))
-            mark_all_held(m);
+            mark_all_leased(m);
 }

@@ -33,7 +33,7 @@ static void reap_one(model *m, model_message *x)
     }
 }
 
-size_t model_reap(model *m, int store, const bool *still_held, bool answered_none, finding *wrong)
+size_t model_reap(model *m, int store, const bool *still_leased, bool answered_none, finding *wrong)
 {
     bool behind = model_reap_is_behind(m, store) && !answered_none;
     size_t changed = 0;
@@ -43,9 +43,9 @@ size_t model_reap(model *m, int store, const bool *still_held, bool answered_non
 
         if (!lease_is_over(m, x))
             continue;
-        if (still_held[i] && !x->shaky && !behind)
+        if (still_leased[i] && !x->shaky && !behind)
             finding_say(wrong, "the lease of message %d was over and was not reaped", i);
-        if (still_held[i])
+        if (still_leased[i])
             continue;
         reap_one(m, x);
         changed++;
@@ -106,7 +106,7 @@ static void expire_ids(model *m, const pawl_work_id *ids, size_t count)
 
 static void forget_message(model_message *x)
 {
-    model_message gone = {.id = x->id, .work_id = x->work_id, .owner = NOBODY};
+    model_message gone = {.id = x->id, .work_id = x->work_id, .owner = NO_OWNER};
 
     *x = gone;
 }
@@ -201,7 +201,7 @@ size_t model_redrive(model *m, const pawl_work_id *ids, size_t count)
         x->retries = x->deferrals = 0;
         x->finished_us = 0;
         x->processed_by = NULL;
-        x->expires_us = x->mortal ? m->now_us + x->life_us : 0;
+        x->expires_us = x->mortal ? m->now_us + x->ttl_us : 0;
         model_make_ready(m, x, m->now_us);
         m->written_us = m->now_us;
         model_topic_used(m, x->sent.topic);

@@ -93,8 +93,8 @@ static void carry_out(runner *p, const step *s)
         model_forget(&p->m, s->owner);
         p->covered.effective[s->kind]++;
         break;
-    case STEP_HELD:
-        run_held(p, s);
+    case STEP_OWNED:
+        run_owned(p, s);
         break;
     case STEP_REAP:
         run_reap(p, s);

@@ -49,9 +49,9 @@ call_result runner_result(runner *p, const step *s, pawl_status st, const pawl_e
 void run_send(runner *p, const step *s);
 void run_tx_send(runner *p, const step *s);
 void run_tx_end(runner *p, int which, bool commit);
-/* runner_take.c */
+/* runner_claim.c */
 void run_claim(runner *p, const step *s);
-void run_held(runner *p, const step *s);
+void run_owned(runner *p, const step *s);
 /* runner_change.c: everything that answers how many messages it changed */
 void run_change(runner *p, const step *s);
 void run_reap(runner *p, const step *s);
@@ -73,7 +73,7 @@ bool compare_everything(sequence_fixture *at, const model *m, int store, finding
 void compare_has_totals(sequence_fixture *at, const model *m, int store, bool ret_has[MODEL_TOPICS],
                         finding *wrong);
 /* Which messages the store has in progress. */
-void compare_in_progress(sequence_fixture *at, const model *m, bool ret_held[MODEL_MESSAGES],
+void compare_in_progress(sequence_fixture *at, const model *m, bool ret_owned[MODEL_MESSAGES],
                          finding *wrong);
 
 #endif

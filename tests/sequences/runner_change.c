@@ -20,7 +20,7 @@ static const ticket *find_ticket(const model *m, int number, int owner, bool oth
         const ticket *t = &m->tickets[i - 1];
 
         if (t->number != number || (only_known && !t->known) ||
-            (owner != NOBODY && (t->owner == owner) == others))
+            (owner != NO_OWNER && (t->owner == owner) == others))
             continue;
         if (skip-- == 0)
             return t;
@@ -40,7 +40,7 @@ static bool resolve_one(const model *m, const step *s, const pick *want, pawl_re
     case PICK_STALE:
         t = find_ticket(m, want->number, s->owner, false, false, 1);
         if (!t)
-            t = find_ticket(m, want->number, NOBODY, false, false, 1);
+            t = find_ticket(m, want->number, NO_OWNER, false, false, 1);
         break;
     case PICK_FOREIGN:
         t = find_ticket(m, want->number, s->owner, true, false, 0);
@@ -207,7 +207,7 @@ static void ignore_fences(const runner *p, change *c)
 }
 
 /* In doubt: the store is as if it had been done, or as if it had not. */
-static void settle_change(runner *p, const step *s, const model *after)
+static void finish_change(runner *p, const step *s, const model *after)
 {
     finding not_done = {.found = false};
 
@@ -260,7 +260,7 @@ void run_change(runner *p, const step *s)
                         expected);
         break;
     case CALL_IN_DOUBT:
-        settle_change(p, s, &after);
+        finish_change(p, s, &after);
         break;
     default:
         break;
@@ -269,7 +269,7 @@ void run_change(runner *p, const step *s)
 
 void run_reap(runner *p, const step *s)
 {
-    bool held[MODEL_MESSAGES] = {false};
+    bool leased[MODEL_MESSAGES] = {false};
     pawl_error err = PAWL_ERROR_INIT;
     size_t changed = 0, expected;
     call_result became;
@@ -286,15 +286,15 @@ void run_reap(runner *p, const step *s)
         model after = p->m;
         finding unused = {.found = false};
 
-        compare_in_progress(p->at, &p->m, held, &p->wrong);
-        model_reap(&after, s->store, held, false, &unused);
-        settle_change(p, s, &after);
+        compare_in_progress(p->at, &p->m, leased, &p->wrong);
+        model_reap(&after, s->store, leased, false, &unused);
+        finish_change(p, s, &after);
         return;
     }
     p->covered.effective[s->kind] += changed > 0;
     if (!model_reap_is_certain(&p->m, s->store))
-        compare_in_progress(p->at, &p->m, held, &p->wrong);
-    expected = model_reap(&p->m, s->store, held, changed == 0, &p->wrong);
+        compare_in_progress(p->at, &p->m, leased, &p->wrong);
+    expected = model_reap(&p->m, s->store, leased, changed == 0, &p->wrong);
     if (changed != expected)
         finding_say(&p->wrong, "it is said to have reaped %zu, should be %zu", changed, expected);
 }

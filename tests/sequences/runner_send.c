@@ -98,7 +98,7 @@ static void check_answers(runner *p, model_tx *tx, const parcel *c, bool again)
 }
 
 /* In doubt: all of it is there, or nothing. */
-static void look_for_messages(runner *p, const step *s, parcel *c)
+static void find_messages(runner *p, const step *s, parcel *c)
 {
     size_t found = 0, expected = 0;
     model after = p->m;
@@ -153,7 +153,7 @@ void run_send(runner *p, const step *s)
     else
         p->m = before;
     if (became == CALL_IN_DOUBT && expected == PAWL_OK)
-        look_for_messages(p, s, &c);
+        find_messages(p, s, &c);
 }
 
 void run_tx_send(runner *p, const step *s)

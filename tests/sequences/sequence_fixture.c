@@ -25,7 +25,7 @@ static void run_sql(sequence_fixture *p, const char *sql)
         test_fail("%s\nwas refused: %s", sql, message);
 }
 
-static void close_place(void *argument)
+static void close_sequence_fixture(void *argument)
 {
     sequence_fixture *p = argument;
 
@@ -123,7 +123,7 @@ sequence_fixture *sequences_open(void)
     p->f = fixture_open(&options);
     p->postgres = fixture_is_postgres(p->f);
     p->engine = p->postgres ? handle_engine_postgres : handle_engine_sqlite;
-    test_defer(close_place, p);
+    test_defer(close_sequence_fixture, p);
     fixture_deploy(p->f);
     p->own = open_handle(p);
     for (int i = 0; i < MODEL_HANDLES; i++)

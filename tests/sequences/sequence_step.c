@@ -16,7 +16,7 @@ static const char *const names[STEP_KINDS] = {
     [STEP_DEFER] = "defer",
     [STEP_RELEASE] = "release",
     [STEP_FORGET] = "forget everything",
-    [STEP_HELD] = "ask what is held",
+    [STEP_OWNED] = "ask what is held",
     [STEP_REAP] = "reap",
     [STEP_EXPIRE] = "expire",
     [STEP_RETAIN] = "retain",
@@ -80,11 +80,11 @@ static void say_filter(FILE *out, const step *s)
     for (int i = 0; i < PAWL_STATE_COUNT; i++)
         if (s->states & (1u << i))
             fprintf(out, " %s", pawl_state_name((pawl_state)i));
-    if (s->topic != NOBODY)
+    if (s->topic != NO_OWNER)
         fprintf(out, " of %s", model_topics[s->topic]);
     if (s->correlation)
         fprintf(out, " with '%s'", model_correlation(s->correlation));
-    if (s->before != NOBODY)
+    if (s->before != NO_OWNER)
         fprintf(out, " before %d", s->before);
     if (s->kind == STEP_LIST)
         fprintf(out, ", up to %d", s->limit);
@@ -92,7 +92,7 @@ static void say_filter(FILE *out, const step *s)
 
 static bool has_owner(step_kind kind)
 {
-    return kind >= STEP_CLAIM && kind <= STEP_HELD;
+    return kind >= STEP_CLAIM && kind <= STEP_OWNED;
 }
 
 static void say_more(FILE *out, const step *s)

@@ -24,7 +24,7 @@ typedef enum step_kind {
     STEP_DEFER,
     STEP_RELEASE,
     STEP_FORGET, /* the owner loses its memory */
-    STEP_HELD,   /* and asks what it holds */
+    STEP_OWNED,  /* and asks what it holds */
     STEP_REAP,
     STEP_EXPIRE,
     STEP_RETAIN,
@@ -88,9 +88,9 @@ typedef struct step {
     int64_t keep_ms;
     int64_t clock_us; /* how far the clock moves */
     unsigned states;
-    int topic;       /* NOBODY: any */
+    int topic;       /* NO_OWNER: any */
     int correlation; /* 0: any */
-    int before;      /* only older than this message; NOBODY: any */
+    int before;      /* only older than this message; NO_OWNER: any */
 } step;
 
 typedef struct sequence {

@@ -31,7 +31,7 @@ static void check_coverage(const sequence_campaign *c)
     assert_true(seen->committed > 0 && seen->lost > 0 && seen->faults > 0 && seen->in_doubt > 0);
 }
 
-PAWL_TEST(random_sequences_do_what_the_model_says)
+PAWL_TEST(random_sequences_agree_with_the_model)
 {
     sequence_fixture *at = sequences_open();
     sequence_campaign *c = sequence_campaign_new(at);
@@ -46,7 +46,7 @@ PAWL_TEST(random_sequences_do_what_the_model_says)
 
 /* Found by `make proof`: about what reads as expired, a clock offset that was not bound, and a lane
  * that a message that existed made. */
-PAWL_TEST(sequences_that_once_found_something_do_what_the_model_says)
+PAWL_TEST(sequences_that_once_found_a_fault_agree_with_the_model)
 {
     static const uint64_t seeds[][2] = {{107, 1},  {288, 1},   {1342, 2},
                                         {2547, 1}, {12821, 1}, {12954, 1}};

@@ -1,4 +1,4 @@
-/* tests/sequences/runner_take.c - calls that give messages: claims, what an owner holds, reading.
+/* tests/sequences/runner_claim.c - calls that give messages: claims, what an owner holds, reading.
  */
 #include "operation.h"
 #include "runner.h"
@@ -46,15 +46,15 @@ static void accept_claim(runner *p, const model_claim *call, const pawl_messages
 
 /* What the owner was given in a claim whose answer it did not get. */
 typedef struct doubt {
-    claimed taken;   /* under a new fence, in the claim's order */
-    bool still_held; /* something that should have been acknowledged by the same call */
+    claimed taken;     /* under a new fence, in the claim's order */
+    bool still_leased; /* something that should have been acknowledged by the same call */
 } doubt;
 
 static doubt ask_owner(runner *p, const model_claim *call, const model *after)
 {
     pawl_error err = PAWL_ERROR_INIT;
     pawl_messages *list = NULL;
-    doubt d = {.still_held = false};
+    doubt d = {.still_leased = false};
 
     if (pawl_queue_owned(p->at->stores[call->store], model_owner(call->owner), &list, &err) !=
         PAWL_OK)
@@ -68,7 +68,7 @@ static doubt ask_owner(runner *p, const model_claim *call, const model *after)
         else if (pawl_message_fence(message) > p->m.last_fence)
             d.taken.numbers[d.taken.count++] = number;
         else if (after->messages[number].state != PAWL_STATE_RUNNING)
-            d.still_held = true;
+            d.still_leased = true;
         d.taken.fence = pawl_message_fence(message); /* the highest comes last */
     }
     pawl_messages_free(list);
@@ -76,13 +76,13 @@ static doubt ask_owner(runner *p, const model_claim *call, const model *after)
 }
 
 /* In doubt: both the acknowledgement and the claim were done, or neither. */
-static void look_for_claim(runner *p, const model_claim *call, const model *after)
+static void find_claim_result(runner *p, const model_claim *call, const model *after)
 {
     doubt d = ask_owner(p, call, after);
 
-    if (d.still_held && d.taken.count > 0)
+    if (d.still_leased && d.taken.count > 0)
         finding_say(&p->wrong, "in doubt: the claim was done, the acknowledgement was not");
-    if (d.still_held)
+    if (d.still_leased)
         return;
     p->m = *after;
     if (d.taken.count > 0)
@@ -143,7 +143,7 @@ void run_claim(runner *p, const step *s)
         p->covered.effective[s->kind] += pawl_messages_count(list) > 0;
         break;
     case CALL_IN_DOUBT:
-        look_for_claim(p, &call, &after);
+        find_claim_result(p, &call, &after);
         break;
     default:
         break;
@@ -151,11 +151,11 @@ void run_claim(runner *p, const step *s)
     pawl_messages_free(list);
 }
 
-void run_held(runner *p, const step *s)
+void run_owned(runner *p, const step *s)
 {
     pawl_error err = PAWL_ERROR_INIT;
     pawl_messages *list = NULL;
-    size_t held = 0;
+    size_t leased = 0;
 
     if (pawl_queue_owned(runner_store(p, s), model_owner(s->owner), &list, &err) != PAWL_OK) {
         finding_say(&p->wrong, "held answered: %s", err.message);
@@ -164,10 +164,10 @@ void run_held(runner *p, const step *s)
     model_remember(&p->m, s->owner);
     p->covered.effective[s->kind] += pawl_messages_count(list) > 0;
     for (size_t i = 0; i < p->m.ticket_count; i++)
-        held += p->m.tickets[i].owner == s->owner && p->m.tickets[i].known;
-    if (held != pawl_messages_count(list))
+        leased += p->m.tickets[i].owner == s->owner && p->m.tickets[i].known;
+    if (leased != pawl_messages_count(list))
         finding_say(&p->wrong, "%s is said to hold %zu, should hold %zu",
-                    model_owner_names[s->owner], pawl_messages_count(list), held);
+                    model_owner_names[s->owner], pawl_messages_count(list), leased);
     for (size_t i = 0; i < pawl_messages_count(list); i++) {
         int number = compare_number(&p->m, pawl_messages_at(list, i));
 
@@ -187,9 +187,9 @@ pawl_filter run_filter(const model *m, const step *s)
     pawl_filter filter = PAWL_FILTER_INIT;
 
     filter.states = s->states;
-    filter.topic = s->topic == NOBODY ? NULL : model_topics[s->topic];
+    filter.topic = s->topic == NO_OWNER ? NULL : model_topics[s->topic];
     filter.correlation_id = model_correlation(s->correlation);
-    if (s->before != NOBODY)
+    if (s->before != NO_OWNER)
         filter.before.value = m->messages[s->before].work_id;
     filter.limit = s->limit;
     filter.with_payload = true;

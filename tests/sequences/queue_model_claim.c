@@ -1,4 +1,4 @@
-/* tests/sequences/queue_model_take.c - the model of claims, and of what is answered for them. */
+/* tests/sequences/queue_model_claim.c - the model of claims, and of what is answered for them. */
 #include "queue_model.h"
 
 /* ---- claims ---- */
