@@ -85,7 +85,7 @@ static void do_acquire(lease_history *p, int name, int owner)
         model_acquired(&p->m, name, owner, ttl_ms, st, &grant, &p->wrong);
         p->covered.taken += st == PAWL_OK && grant.taken;
         p->covered.extended += st == PAWL_OK && !grant.taken;
-        p->covered.held += st == PAWL_E_HELD;
+        p->covered.leased += st == PAWL_E_HELD;
     }
 }
 
@@ -174,7 +174,7 @@ static void do_look(lease_history *p, int name)
     if (st != PAWL_OK && st != PAWL_E_NOT_FOUND)
         finding_say(&p->wrong, "get answered %s", pawl_status_name(st));
     note_deed(p, " %s", names[name]);
-    model_looked(&p->m, name, pawl_leases_at(one, 0), &p->wrong);
+    model_check_read(&p->m, name, pawl_leases_at(one, 0), &p->wrong);
     pawl_leases_free(one);
 }
 
@@ -235,7 +235,7 @@ static void do_one(lease_history *p, deed d, int name, int owner)
     case DEED_CLAIM:
         do_claim(p);
         break;
-    case DEED_LOOK:
+    case DEED_GET:
         do_look(p, name);
         break;
     case DEED_CLOCK:
@@ -262,7 +262,7 @@ static deed some_deed(lease_history *p)
 {
     static const deed often[] = {DEED_ACQUIRE, DEED_ACQUIRE, DEED_ACQUIRE, DEED_ACQUIRE, DEED_RENEW,
                                  DEED_RENEW,   DEED_RENEW,   DEED_RELEASE, DEED_GUARD,   DEED_GUARD,
-                                 DEED_GUARD,   DEED_CLOCK,   DEED_CLOCK,   DEED_CLOCK,   DEED_LOOK,
+                                 DEED_GUARD,   DEED_CLOCK,   DEED_CLOCK,   DEED_CLOCK,   DEED_GET,
                                  DEED_FORCE,   DEED_CLEAN,   DEED_CLAIM};
 
     if (dice(p, 100) == 0)

@@ -14,7 +14,7 @@ typedef enum deed {
     DEED_GUARD,
     DEED_CLEAN,
     DEED_CLAIM, /* a message, whose token is of the same counter */
-    DEED_LOOK,
+    DEED_GET,
     DEED_CLOCK,  /* on, to the end of a lease, far ahead, or back */
     DEED_REOPEN, /* as if the process had ended and another begun */
     DEED_COUNT
@@ -22,7 +22,7 @@ typedef enum deed {
 
 typedef struct coverage {
     uint64_t done[DEED_COUNT];
-    uint64_t taken, extended, held, lost, passed, stale;
+    uint64_t taken, extended, leased, lost, passed, stale;
 } coverage;
 
 typedef struct lease_history {

@@ -1,16 +1,16 @@
 /* tests/leases/lease_model.c - what leases should do, written down without looking at the SQL. */
 #include "lease_model.h"
 
-bool model_held(const model *m, int name)
+bool model_leased(const model *m, int name)
 {
     const model_lease *lease = &m->leases[name];
 
     return lease->known && !lease->released && lease->expires_at > m->now;
 }
 
-static bool held_under(const model *m, int name, int64_t fence)
+static bool leased_under(const model *m, int name, int64_t fence)
 {
-    return model_held(m, name) && m->leases[name].fence == fence;
+    return model_leased(m, name) && m->leases[name].fence == fence;
 }
 
 static void expect(pawl_status expected, pawl_status st, const char *what, finding *wrong)
@@ -60,11 +60,11 @@ void model_acquired(model *m, int name, int owner, int64_t ttl_ms, pawl_status s
                     const pawl_lease_grant *grant, finding *wrong)
 {
     model_lease *lease = &m->leases[name];
-    bool held = model_held(m, name);
-    bool extends = held && lease->owner == owner;
+    bool leased = model_leased(m, name);
+    bool extends = leased && lease->owner == owner;
     int64_t end = m->now + ttl_ms * 1000;
 
-    expect(held && !extends ? PAWL_E_HELD : PAWL_OK, st, "acquire", wrong);
+    expect(leased && !extends ? PAWL_E_HELD : PAWL_OK, st, "acquire", wrong);
     if (st != PAWL_OK)
         return;
     check_one_holder(m, name, owner, wrong);
@@ -90,7 +90,7 @@ void model_renewed(model *m, int name, int owner, int64_t fence, int64_t ttl_ms,
                    const pawl_lease_grant *grant, finding *wrong)
 {
     model_lease *lease = &m->leases[name];
-    bool mine = held_under(m, name, fence) && lease->owner == owner;
+    bool mine = leased_under(m, name, fence) && lease->owner == owner;
 
     expect(mine ? PAWL_OK : PAWL_E_LOST, st, "renew", wrong);
     if (st != PAWL_OK) {
@@ -107,7 +107,7 @@ void model_renewed(model *m, int name, int owner, int64_t fence, int64_t ttl_ms,
 void model_released(model *m, int name, int owner, int64_t fence, pawl_status st, finding *wrong)
 {
     model_lease *lease = &m->leases[name];
-    bool mine = held_under(m, name, fence) && lease->owner == owner;
+    bool mine = leased_under(m, name, fence) && lease->owner == owner;
 
     expect(mine ? PAWL_OK : PAWL_E_LOST, st, "release", wrong);
     if (m->beliefs[name][owner].fence == fence)
@@ -122,7 +122,7 @@ void model_released(model *m, int name, int owner, int64_t fence, pawl_status st
 void model_forced(model *m, int name, int64_t fence, pawl_status st, finding *wrong)
 {
     model_lease *lease = &m->leases[name];
-    bool takes = model_held(m, name) && (fence == 0 || lease->fence == fence);
+    bool takes = model_leased(m, name) && (fence == 0 || lease->fence == fence);
 
     expect(!lease->known ? PAWL_E_NOT_FOUND : (takes ? PAWL_OK : PAWL_E_LOST), st, "force_release",
            wrong);
@@ -140,7 +140,7 @@ void model_guarded(const model *m, int name, int64_t fence, pawl_status st, find
     if (st == PAWL_OK && fence < m->latest[name])
         finding_say(wrong, "token %lld passed the guard after %lld was given out", (long long)fence,
                     (long long)m->latest[name]);
-    expect(held_under(m, name, fence) ? PAWL_OK : PAWL_E_LOST, st, "guard", wrong);
+    expect(leased_under(m, name, fence) ? PAWL_OK : PAWL_E_LOST, st, "guard", wrong);
 }
 
 void model_cleaned(model *m, int64_t keep_ms, size_t removed, finding *wrong)
@@ -164,7 +164,7 @@ void model_claimed(model *m, int64_t fence, finding *wrong)
     check_token(m, fence, wrong);
 }
 
-void model_looked(const model *m, int name, const pawl_lease *lease, finding *wrong)
+void model_check_read(const model *m, int name, const pawl_lease *lease, finding *wrong)
 {
     const model_lease *should = &m->leases[name];
 
@@ -174,7 +174,7 @@ void model_looked(const model *m, int name, const pawl_lease *lease, finding *wr
     }
     if (!lease)
         return;
-    if (lease->owned != model_held(m, name) || lease->fence != should->fence ||
+    if (lease->owned != model_leased(m, name) || lease->fence != should->fence ||
         lease->expires_at.us != should->expires_at ||
         (lease->released_at.us != 0) != should->released ||
         lease->forced_fence != should->forced_fence)
@@ -182,7 +182,7 @@ void model_looked(const model *m, int name, const pawl_lease *lease, finding *wr
                     "it shows held %d, token %lld, end %lld, released %d, taken away %lld instead "
                     "of %d, %lld, %lld, %d, %lld",
                     lease->owned, (long long)lease->fence, (long long)lease->expires_at.us,
-                    lease->released_at.us != 0, (long long)lease->forced_fence, model_held(m, name),
-                    (long long)should->fence, (long long)should->expires_at, should->released,
-                    (long long)should->forced_fence);
+                    lease->released_at.us != 0, (long long)lease->forced_fence,
+                    model_leased(m, name), (long long)should->fence, (long long)should->expires_at,
+                    should->released, (long long)should->forced_fence);
 }

@@ -44,7 +44,7 @@ typedef struct model {
     bool forgets_time;           /* it may step back to before what was forgotten (PostgreSQL) */
 } model;
 
-bool model_held(const model *m, int name);
+bool model_leased(const model *m, int name);
 
 /* What the call answered; `grant` is looked at when it was PAWL_OK. Each checks and follows. */
 void model_acquired(model *m, int name, int owner, int64_t ttl_ms, pawl_status st,
@@ -58,6 +58,6 @@ void model_cleaned(model *m, int64_t keep_ms, size_t removed, finding *wrong);
 /* A message was claimed: its token is one of the same counter. */
 void model_claimed(model *m, int64_t fence, finding *wrong);
 /* Everything that can be seen of a lease; NULL: there is none. */
-void model_looked(const model *m, int name, const pawl_lease *lease, finding *wrong);
+void model_check_read(const model *m, int name, const pawl_lease *lease, finding *wrong);
 
 #endif

@@ -16,14 +16,14 @@ static void check_coverage(const coverage *c)
     for (int i = 0; i < DEED_COUNT; i++)
         if (c->done[i] == 0)
             test_fail("deed %d was never done: the histories prove nothing of it", i);
-    assert_true(c->taken > 0 && c->extended > 0 && c->held > 0 && c->lost > 0);
+    assert_true(c->taken > 0 && c->extended > 0 && c->leased > 0 && c->lost > 0);
     assert_true(c->passed > 0 && c->stale > 0);
     printf("# %" PRIu64 " takes, %" PRIu64 " extensions, %" PRIu64
            " refused; the guard passed %" PRIu64 " and refused %" PRIu64 "\n",
-           c->taken, c->extended, c->held, c->passed, c->stale);
+           c->taken, c->extended, c->leased, c->passed, c->stale);
 }
 
-PAWL_TEST(random_histories_are_what_the_model_says)
+PAWL_TEST(random_histories_agree_with_the_model)
 {
     static lease_history p;
     campaign c;
