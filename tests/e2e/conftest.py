@@ -70,7 +70,7 @@ def empty(schema, looks):
     """Whether the schema is as good as new again; see tests/harness/fixture_spare.c."""
     return looks == psql(f"BEGIN; SELECT set_config('harness.newest', '{looks.split()[0]}', true),"
                          f" set_config('harness.sessions', '{schema}', true);"
-                         + script("empty_schema.sql", schema) + script("schema_looks.sql", schema) + "COMMIT;")
+                         + script("empty_schema.sql", schema) + script("schema_fingerprint.sql", schema) + "COMMIT;")
 
 
 def take_schema(folder):
@@ -79,7 +79,7 @@ def take_schema(folder):
         return SPARES.pop()
     schema = f"t_{secrets.token_hex(8)}"
     on_postgres(schema, folder).run("init")
-    return schema, psql(script("schema_looks.sql", schema))
+    return schema, psql(script("schema_fingerprint.sql", schema))
 
 
 def give_back(schema, looks):

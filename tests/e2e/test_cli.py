@@ -67,7 +67,7 @@ def test_the_manual_knows_every_exit_code():
     (["ls", "--state", "faild"], "did you mean 'failed'"),
     (["send", "t", "--type", "comand"], "did you mean 'command'"),
 ])
-def test_what_is_unknown_gets_a_suggestion(args, nearest):
+def test_unknown_names_get_a_suggestion(args, nearest):
     refused(run_pawl(*args), 64, nearest, "--help")
 
 
@@ -181,7 +181,7 @@ def test_version():
     assert document["program"] in run_pawl("-V").stdout.decode()
 
 
-def test_init_says_what_it_did(empty_db):
+def test_init_reports_its_result(empty_db):
     assert "Created the schema, version " in empty_db.text("init")
     assert "nothing to do" in empty_db.text("init")
     assert empty_db.json("init")["action"] == "none"
@@ -246,7 +246,7 @@ def test_reset_clock(db):
     refused(db.raw("migrate", "--reset-clock", "--print"), 64, "exclude each other")
 
 
-def test_migrate_leaves_an_empty_database_alone(empty_db):
+def test_migrate_does_not_change_an_empty_database(empty_db):
     refused(empty_db.raw("migrate", "--dry-run"), 78, "pawl init")
     assert "CREATE TABLE" in empty_db.text("migrate", "--print")
     assert empty_db.raw("ls").returncode in (66, 78)
@@ -331,7 +331,7 @@ def test_send_is_idempotent_by_id(db):
     refused(db.raw("send", "u", "x", "--id", own_id, "--json"), 65, "PAWL_E_CONFLICT")
 
 
-def test_what_the_library_refuses(db):
+def test_arguments_that_the_library_refuses(db):
     refused(db.raw("send", ""), 64, "topic")
     refused(db.raw("send", "t" * 256), 64, "topic")
     refused(db.raw("send", "t", "--correlation", "c" * 256), 64, "correlation")
@@ -439,7 +439,7 @@ def test_cancel_retry_purge_by_id(db):
     refused(db.raw("show", "1"), 66)
 
 
-def test_unknown_ids_are_told_and_the_others_changed(db):
+def test_unknown_ids_are_reported_and_the_others_changed(db):
     db.send("t")
     result = db.raw("cancel", "1", "99", "--yes")
     refused(result, 66, "message 99 does not exist")

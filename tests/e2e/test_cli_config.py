@@ -31,7 +31,7 @@ def shown(*args, **extra):
             for part in json.loads(result.stdout)["sections"] for entry in part["settings"]}
 
 
-def test_the_manual_is_what_the_program_says():
+def test_the_manual_is_the_help_of_the_program():
     result = run_pawl("config", "reference")
     assert result.returncode == 0
     assert result.stdout.decode() == MANUAL.read_text(), \
@@ -74,7 +74,7 @@ def test_every_flag_of_the_settings_is_an_option():
     assert settings["database", None, "url"]["value"] == "sqlite:a.db"
 
 
-def test_what_is_shown_is_a_file_that_says_the_same(file, tmp_path):
+def test_the_shown_configuration_is_a_valid_file_with_the_same_settings(file, tmp_path):
     secret = tmp_path / "secret"
     secret.write_text(SECRET)
     secret.chmod(0o600)
@@ -158,7 +158,7 @@ def test_everything_that_is_wrong_is_said_at_once(file):
     ("[receive a]\nforward = x\n", "must begin with http://"),
     ("[receive a]\ncommand = x\ndestination = b\n", "has a meaning only beside enqueue"),
 ])
-def test_what_is_wrong_is_said(file, text, said):
+def test_errors_are_reported(file, text, said):
     path = file(text)
     refused(check(path), 64, said)
 
@@ -168,7 +168,7 @@ def test_what_is_wrong_is_said(file, text, said):
     b"[server]\nlisten = none\nsocket = /run/pawl.sock\n", b"  # x\n ; y\n\n\t[log] ; z\n level : debug\n",
     b"[server]\nlisten = 127.0.0.1:1\nlisten = localhost:2\n",
 ])
-def test_what_is_good_is_good(file, text):
+def test_a_valid_configuration_is_accepted(file, text):
     result = check(file(text))
     assert result.returncode == 0, result
     assert result.stdout.decode() == "The configuration is valid.\n"

@@ -18,7 +18,7 @@ def test_sending_what_has_expired_is_refused(db):
     assert db.json("ls") == []
 
 
-def test_what_is_past_its_time_is_shown_as_expired(db):
+def test_messages_past_their_time_to_live_are_shown_as_expired(db):
     late = overdue(db)
     fresh = db.send("t", "y", "--expires", "in 1h")
     assert db.state(late) == "expired" and db.state(fresh) == "ready"

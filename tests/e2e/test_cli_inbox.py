@@ -103,7 +103,7 @@ def test_purge_asks(some):
     refused(some.raw("inbox", "show", "shop", "2"), 66)
 
 
-def test_a_worker_forgets_what_was_kept_long_enough(db, start):
+def test_a_worker_prunes_old_messages(db, start):
     receive(db, "shop", "old", "done", expired=True)
     receive(db, "shop", "young", "done")
     start("--exec", "true", "--poll", "100ms")
@@ -120,5 +120,5 @@ def test_a_worker_forgets_what_was_kept_long_enough(db, start):
     (["inbox", "purge", "shop", "1", "--all"], "no messages given"),
     (["inbox", "stats", "x"], "takes no argument"),
 ])
-def test_what_is_wrong_is_said(db, args, said):
+def test_errors_are_reported(db, args, said):
     refused(db.raw(*args), 64, said)

@@ -36,7 +36,7 @@ def test_ten_fires_after_now_are_the_default():
     assert all(fire["at"] > document["from"] for fire in document["next_occurrences"])
 
 
-def test_what_clock_changes_move_skip_and_repeat_is_marked():
+def test_occurrences_moved_skipped_or_repeated_by_clock_changes_are_marked():
     moved, plain = fires("30 2 * * *", "--tz", "Europe/Berlin", "--count", "2", "--from", "2026-03-28T12:00Z")["next_occurrences"]
     assert moved == {"at": "2026-03-29T01:00:00.000000Z", "local": "2026-03-29T03:00:00+02:00",
                      "abbreviation": "CEST", "kind": "moved", "written": "2026-03-29T02:30:00", "skipped": 0}
@@ -74,7 +74,7 @@ def test_intervals_count_from_the_given_time():
     (["job", "next", "@daily", "--count", "0"], 64, "1"),
     (["job", "next", *["x" * 100] * 3], 64, "at most 255 characters"),
 ])
-def test_what_is_wrong_with_a_schedule_is_said(args, code, said):
+def test_schedule_errors_are_reported(args, code, said):
     refused(run_pawl(*args), code, said)
 
 
@@ -120,7 +120,7 @@ def test_a_job_is_created_shown_and_changed(db):
         assert words in page, page
 
 
-def test_what_is_not_given_has_defaults_and_the_payload_may_come_from_stdin(db):
+def test_options_have_defaults_and_the_payload_may_come_from_stdin(db):
     job = db.json("job", "add", "tick", "every 10m from start", "-", "--topic", "t", "--disabled", stdin=b"\x00\xff")
     assert job["created"] is True and job["enabled"] is False and job["next_due_at"] is None
     expected = {"zone": "UTC", "misfire": "once", "misfire_cap": 100, "misfire_grace_ms": 60000, "overlap": "skip",
@@ -148,7 +148,7 @@ def test_jobs_are_listed_by_name_and_can_be_switched(db):
 
 
 @pytest.mark.only_on("sqlite")  # one engine's SQL is enough to see it
-def test_a_row_that_was_written_wrong_by_hand_says_its_problem(db):
+def test_an_invalid_row_written_with_sql_shows_its_problem(db):
     with sqlite3.connect(db.url.removeprefix("sqlite:")) as connection:
         connection.execute("INSERT INTO pawl_job (name, schedule, topic) VALUES ('odd', '61 * * * *', 't')")
     connection.close()
@@ -203,7 +203,7 @@ def test_a_run_that_fails_keeps_its_error_and_an_output_is_cut_to_its_end(db):
     assert run["output_size"] == 65536 and set(run["output"]) == {"ä"}
 
 
-def test_a_run_may_wait_in_line_and_what_is_skipped_is_said(db, start, gate):
+def test_a_run_may_be_queued_and_skipped_ones_are_reported(db, start, gate):
     add(db, "busy", "every 1s", "-t", "t", "--overlap", "queue")
     first = db.json("job", "trigger", "busy")["run_id"]
     waiting = db.json("job", "trigger", "busy")
@@ -221,7 +221,7 @@ def test_a_run_may_wait_in_line_and_what_is_skipped_is_said(db, start, gate):
     gate.open()
 
 
-def test_a_worker_makes_the_runs_that_are_due_unless_it_is_told_not_to(db, start):
+def test_a_worker_starts_due_runs_unless_disabled(db, start):
     job = add(db, "tick", "every 1s", "-t", "t", "--run-timeout", "1h")
     until(lambda: instant(job["next_due_at"]) < time.time())
     db.run("work", "--no-scheduler", "--until-empty", "--exec", "true")
@@ -296,7 +296,7 @@ WRONG = [
 ]
 
 
-def test_what_is_wrong_is_said_and_nothing_is_stored(db):
+def test_errors_are_reported_and_nothing_is_stored(db):
     for args, said in WRONG:
         refused(db.raw("job", *args), 64, said)
     assert names(db) == []

@@ -57,7 +57,7 @@ def test_the_command_learns_the_token(db):
     assert lease(db, "b b")["fence"] == tokens[1]
 
 
-def test_what_is_wrong_is_said_and_nothing_is_held(db):
+def test_errors_are_reported_and_no_lease_is_taken(db):
     refused(db.raw("lock", "a"), 64, "pawl lock NAME -- COMMAND")
     refused(db.raw("lock", "--", "true"), 64, "pawl lock NAME -- COMMAND")
     refused(db.raw("lock", "a", "--ttl", "1ms", "--", "true"), 64, "--ttl")
@@ -68,7 +68,7 @@ def test_what_is_wrong_is_said_and_nothing_is_held(db):
     refused(db.raw("lease", "release", "a"), 64, "--yes")
 
 
-def test_two_take_turns(db, lock, gate):
+def test_two_commands_run_one_after_the_other(db, lock, gate):
     first = lock("a", "--owner", "first", "--", "sh", "-c", gate.wait)
     until(lambda: held(db, "a"))
     refused(db.raw("lock", "a", "--", "true"), HELD, "is held by first")
@@ -118,7 +118,7 @@ def test_a_lease_that_is_taken_away_ends_the_command(db, lock):
     assert "released by force" in page and "ann" in page and "it hangs" in page
 
 
-def test_a_holder_that_is_stopped_past_its_lease_is_overtaken_and_told(db, lock):
+def test_an_owner_suspended_past_its_lease_is_replaced_and_notified(db, lock):
     """Two real processes: the first sleeps past its lease, the second takes over."""
     first = lock("a", "--ttl", "1s", "--", "sh", "-c", "echo $$ > pid; exec sleep 1000")
     pid = pid_in(db.folder / "pid")

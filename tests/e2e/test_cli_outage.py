@@ -157,7 +157,7 @@ def test_a_send_in_doubt_names_the_id_to_send_again(db, far):
 
 
 @pytest.mark.only_on("postgres")
-def test_a_send_whose_answer_is_lost(db, far):
+def test_a_send_whose_response_is_lost(db, far):
     near, (db, proxy) = db, far
     proxy.lose_answer_to = b".enqueue_plain("
     sent = db.json("send", "t", "x")

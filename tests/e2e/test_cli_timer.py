@@ -70,7 +70,7 @@ def test_pending_timers_come_by_due_time_and_can_be_narrowed(db):
     assert "For more" in result.stderr.decode()
 
 
-def test_only_what_nobody_has_begun_with_is_cancelled(db):
+def test_only_timers_that_have_not_begun_are_cancelled(db):
     timer = add(db, "t", "x", "--delay", "1h")
     done = db.send("t", "now")
     db.work("true")
@@ -101,5 +101,5 @@ def test_only_what_nobody_has_begun_with_is_cancelled(db):
     (["timer", "cancel", "--yes"], "no timer given"),
     (["timer", "cancel", "1"], "--yes"),
 ])
-def test_what_is_wrong_is_said(db, args, said):
+def test_errors_are_reported(db, args, said):
     refused(db.raw(*args), 64, said)

@@ -62,9 +62,9 @@ def test_an_empty_database_has_no_topics(db):
     (["topic", "ls", "x"], "takes no argument"),
     (["topic", "pause", ""], "1 to 255 characters"),
 ])
-def test_what_is_wrong_is_said(db, args, said):
+def test_errors_are_reported(db, args, said):
     refused(db.raw(*args), 64, said)
 
 
-def test_show_has_a_place_for_progress(db):
+def test_show_has_a_field_for_progress(db):
     assert db.show(db.send("t", "x"))["progress"] is None

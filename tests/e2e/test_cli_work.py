@@ -133,7 +133,7 @@ def test_once_and_max(db):
     assert len(db.json("ls", "--state", "ready")) == 1
 
 
-def test_what_a_command_sends_is_worked_on_too(db):
+def test_messages_sent_by_a_command_are_handled_too(db):
     db.send("first")
     send = " ".join([PAWL, "--db", f"'{db.url}'", *db.schema_options, "send", "second"])
     assert db.work(f"[ $PAWL_TOPIC = second ] || {send}")["done"] == 2
@@ -214,7 +214,7 @@ def test_run_timeout(db, gate):
 
 
 @pytest.mark.parametrize("number, code", [(signal.SIGINT, 130), (signal.SIGTERM, 0)])
-def test_a_signal_releases_what_is_not_finished(db, start, gate, number, code):
+def test_a_signal_releases_unfinished_messages(db, start, gate, number, code):
     work_id = db.send("t")
     worker = start("--grace", "0", "--json", "--exec", gate.wait)
     until(lambda: db.state(work_id) == "running")

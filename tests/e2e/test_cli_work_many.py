@@ -127,7 +127,7 @@ def test_a_command_inherits_neither_descriptors_nor_blocked_signals(db):
     assert db.show(work_id)["last_error"] == "killed by signal 15"
 
 
-def test_until_empty_takes_what_a_killed_worker_left(db, start, gate):
+def test_until_empty_handles_messages_of_a_killed_worker(db, start, gate):
     work_id = db.send("t")
     worker = start("--lease", "1s", "--exec", f"touch begun; {gate.wait}")
     until((db.folder / "begun").exists)  # or nobody would come to the gate

@@ -63,7 +63,7 @@ def told():
     return json.loads(done.stdout)
 
 
-def test_init_says_that_the_roles_are_missing_and_what_to_do(told):
+def test_init_reports_missing_roles_and_the_next_step(told):
     code, out, error = told["init"]
     assert code == 0 and "Created the schema" in out
     assert "pawl_send, pawl_work, pawl_admin" in error and "pawl grant" in error
@@ -79,7 +79,7 @@ def test_init_names_the_missing_roles_in_json(told):
     assert json.loads(told["handed"][1])["missing_roles"] == []
 
 
-def test_a_superuser_hands_everything_to_the_schemas_owner(told):
+def test_a_superuser_gives_everything_to_the_schemas_owner(told):
     assert told["handed"][0] == 0, told["handed"][2]
     assert told["others"] == ""
     assert int(told["definers"]) > 80
@@ -103,7 +103,7 @@ def test_grant_makes_the_roles_and_may_be_repeated(told):
     assert told["sender"][0] == 0, told["sender"][2]
 
 
-def test_grant_puts_rights_back_that_were_changed_by_hand(told):
+def test_grant_restores_changed_rights(told):
     assert told["spoilt"][0] == 0
     assert told["rights"] == "f"
     assert told["sends"][0] == 0, told["sends"][2]

@@ -138,7 +138,7 @@ def hidden_in(text):
     return found
 
 
-def test_nothing_hidden_is_told_anywhere(daemons, empty_db, tmp_path):
+def test_no_secret_appears_in_any_output(daemons, empty_db, tmp_path):
     """Success, failure, retry, refusal, garbage, reload and bad reload, at the level debug, on both sides."""
     folder = tmp_path / "bank"
     folder.mkdir()

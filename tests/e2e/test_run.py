@@ -58,7 +58,7 @@ def test_it_ends_by_itself_and_leaves_nothing(run, tmp_path):
     assert list((tmp_path / "t").iterdir()) == []
 
 
-def test_it_stays_until_it_is_told_to_end(run, tmp_path):
+def test_it_runs_until_it_is_stopped(run, tmp_path):
     process = run("--stay")
     shown = read_until(process, "Press Ctrl-C to stop")
     folder = pathlib.Path(re.search(r"cat (\S+)/receipts", shown)[1])

@@ -29,7 +29,7 @@ def test_a_command_processes_a_message_once(serve, empty_db):
     assert daemon.end() == 0
 
 
-def test_exit_codes_of_commands_mean_what_they_mean_for_work(serve, empty_db):
+def test_exit_codes_of_commands_are_those_of_work(serve, empty_db):
     daemon = serve("[receive later]\ncommand = echo busy >&2; exit 75\n"
                    "[receive never]\ncommand = echo no such order >&2; exit 65\n"
                    "[receive slow]\ncommand = sleep 1000\ntimeout = 100ms\n")
@@ -64,7 +64,7 @@ def test_signatures_are_checked(serve, scheme, accepted, empty_db):
     assert len(empty_db.json("inbox", "ls")) == (accepted == 200)
 
 
-def test_secrets_are_read_anew_on_sighup(serve):
+def test_secrets_are_reloaded_on_sighup(serve):
     daemon = serve("[receive *]\ncommand = true\n")
     daemon.set_secret(OTHER)
     assert daemon.receive(envelope(SECRET))[0] == 200
@@ -130,7 +130,7 @@ def test_the_log_is_json_and_has_no_payload_and_no_secret(serve):
         assert hidden.encode() not in daemon.log
 
 
-def test_what_runs_is_finished_before_it_ends(serve, empty_db, gate):
+def test_running_messages_are_finished_before_it_stops(serve, empty_db, gate):
     daemon = serve(f"[receive *]\ncommand = echo x > begun; {gate.wait}; echo '\"late\"'\n")
     connection = daemon.connection()
     connection.request("POST", "/_rf/receive", envelope(SECRET), {"Content-Type": "application/json"})
@@ -153,7 +153,7 @@ def test_a_killed_daemon_leaves_nothing_in_the_way(serve, empty_db):
     assert len(empty_db.json("ls")) == 1
 
 
-def test_what_is_wrong_is_said_and_nothing_is_started(tmp_path):
+def test_errors_are_reported_and_nothing_is_started(tmp_path):
     file = tmp_path / "pawl.ini"
     file.write_text("[server]\nlisten = 0.0.0.0:0\nlisen = 1\n")
     result = run_pawl("serve", "--config", file, "--db", f"sqlite:{tmp_path}/app.db")

@@ -56,7 +56,7 @@ def test_a_message_is_sent_and_has_its_effect(pair, db):
     assert pair.bank.end() == 0
 
 
-def test_what_was_sent_before_it_started_is_sent_and_a_failure_is_told(pair, db):
+def test_messages_from_before_its_start_are_sent_and_failures_are_reported(pair, db):
     pair.start_bank("[receive order]\ncommand = exit 65\n[receive later]\ncommand = exit 1\n")
     sent = pair.send()
     later = db.send("later", "{}", "--destination", "bank", "--max-attempts", "2")
@@ -115,7 +115,7 @@ def test_a_job_with_a_destination_runs_at_the_other_service(pair, db):
     assert (pair.bank_folder / "ticks").exists()
 
 
-def test_the_map_is_read_anew_and_a_bad_file_changes_nothing(pair, db):
+def test_the_map_is_reloaded_and_an_invalid_file_changes_nothing(pair, db):
     pair.start_bank()
     pair.start_shop(1)  # nobody listens there
     sent = pair.send("{}", "--max-attempts", "1000")
@@ -153,7 +153,7 @@ def test_a_secret_is_changed_without_a_loss(pair, db):
     assert pair.bank.receive(envelope(OTHER))[0] == 200
 
 
-def test_health_tells_of_destinations_and_housekeeping(pair):
+def test_health_reports_destinations_and_maintenance(pair):
     pair.start_bank()
     pair.start_shop(1, "[delivery]\nbreaker_failures = 2\nbreaker_base = 1h\nbreaker_max = 1h\n")
     status, document = pair.shop.health()
@@ -168,7 +168,7 @@ def test_health_tells_of_destinations_and_housekeeping(pair):
     assert (status, document["ready"], document["status"]) == (200, True, "degraded")
 
 
-def test_sigterm_waits_for_what_is_in_the_air(pair, db, gate):
+def test_sigterm_waits_for_sends_in_flight(pair, db, gate):
     pair.start_bank(f"[receive *]\ncommand = echo x > begun; {gate.wait}\n")
     pair.start_shop()
     sent = pair.send()

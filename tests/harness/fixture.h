@@ -120,7 +120,7 @@ void fixture_log_clear(fixture *f);
 /* Shortcuts that fail the test on any error. The list and its messages live until the test ends. */
 pawl_work_id fixture_send(fixture *f, const char *topic, const char *payload);
 pawl_messages *fixture_claim(fixture *f, pawl_owner owner, int64_t lease_ms, int limit);
-pawl_receipt fixture_held(const pawl_messages *list, size_t index);
+pawl_receipt fixture_receipt(const pawl_messages *list, size_t index);
 pawl_state fixture_state(fixture *f, pawl_work_id id);
 
 #endif

@@ -35,7 +35,7 @@ pawl_messages *fixture_claim(fixture *f, pawl_owner owner, int64_t lease_ms, int
     return list;
 }
 
-pawl_receipt fixture_held(const pawl_messages *list, size_t index)
+pawl_receipt fixture_receipt(const pawl_messages *list, size_t index)
 {
     const pawl_message *message = pawl_messages_at(list, index);
 

@@ -17,7 +17,7 @@
 
 typedef struct spare {
     char *names;
-    char *looks; /* the answer of schema_looks.sql when it was new */
+    char *looks; /* the answer of schema_fingerprint.sql when it was new */
     bool real_clock;
 } spare;
 
@@ -47,7 +47,7 @@ static void drop_spares(void)
 /* How the fixture's schema looks; NULL if that cannot be found out. malloc'd. */
 static char *describe_schema(fixture *f)
 {
-    const char *path = PAWL_TEST_HARNESS_DIR "/schema_looks.sql";
+    const char *path = PAWL_TEST_HARNESS_DIR "/schema_fingerprint.sql";
     char message[512];
     char *looks = NULL;
 

@@ -98,7 +98,7 @@ static void check_claim(fixture *f)
     assert_int_equal(9, pawl_messages_count(fixture_claim(f, queue_owner(2), MINUTE_MS, 10)));
 }
 
-PAWL_TEST_ON(postgres, a_claim_does_not_walk_over_what_an_old_snapshot_keeps)
+PAWL_TEST_ON(postgres, a_claim_does_not_scan_rows_that_an_old_snapshot_keeps)
 {
     fixture *f = open_with_dead_rows("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1");
 
@@ -106,7 +106,7 @@ PAWL_TEST_ON(postgres, a_claim_does_not_walk_over_what_an_old_snapshot_keeps)
     check_claim(f);
 }
 
-PAWL_TEST_ON(postgres, a_claim_does_not_walk_over_what_an_open_writer_keeps)
+PAWL_TEST_ON(postgres, a_claim_does_not_scan_rows_that_an_open_writer_keeps)
 {
     fixture *f = open_with_dead_rows("BEGIN; SELECT pg_current_xact_id()");
 
@@ -116,7 +116,7 @@ PAWL_TEST_ON(postgres, a_claim_does_not_walk_over_what_an_open_writer_keeps)
 }
 
 /* SQLite has no dead index entries. */
-PAWL_TEST_ON(postgres, a_reap_does_not_walk_over_what_an_old_snapshot_keeps)
+PAWL_TEST_ON(postgres, a_reap_does_not_scan_rows_that_an_old_snapshot_keeps)
 {
     const fixture_options opts = {.real_clock = true};
     fixture *f = fixture_open(&opts);

@@ -59,7 +59,7 @@ static void send_many(fixture *f)
 }
 
 /* PostgreSQL's way to tell; in SQLite there is no other index to walk. */
-PAWL_TEST_ON(postgres, a_claim_touches_nothing_of_what_was_used_long_ago)
+PAWL_TEST_ON(postgres, a_claim_does_not_read_lanes_unused_for_long)
 {
     fixture *f = fixture_open(NULL);
 

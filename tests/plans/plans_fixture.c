@@ -57,14 +57,14 @@ static void fill_inbox(fixture *f, int64_t processed)
 }
 
 /* Held for long, by somebody. */
-static void fill_leases(fixture *f, int64_t held)
+static void fill_leases(fixture *f, int64_t leased)
 {
     fixture_exec(f,
                  "INSERT INTO {lease} (name, owner, owner_name, fence, taken_at, renewed_at,"
                  " expires_at) SELECT 'name ' || n, %s, 'x', 1, {at:%lld}, {at:%lld}, {at:%lld}"
                  " FROM %s",
                  made_id(f, 9), (long long)FIXTURE_START.us, (long long)FIXTURE_START.us,
-                 (long long)(FIXTURE_START.us + 365 * DAY_MS * 1000), numbers(f, held));
+                 (long long)(FIXTURE_START.us + 365 * DAY_MS * 1000), numbers(f, leased));
 }
 
 /* Not due for long, each with a history. */
@@ -182,7 +182,7 @@ static void receive_many(fixture *f)
 }
 
 /* Ended long ago when the clock has moved. */
-static void hold_many(fixture *f)
+static void claim_many(fixture *f)
 {
     pawl_error err = PAWL_ERROR_INIT;
     pawl_lease_grant grant;
@@ -220,7 +220,7 @@ void plans_people(plans_fixture *w)
 
     assert_ok(pawl_topic_dead_letters(fixture_store(f), "busy", true, &err), &err);
     receive_many(f);
-    hold_many(f);
+    claim_many(f);
     schedule_some(w);
     send_many(f, "busy", 2 * PLANS_BATCH, 0); /* done, long ago when the clock has moved */
     queue_ack(f, queue_owner(1), take_messages(f, "busy", 1, HOUR_MS, 2 * PLANS_BATCH));
@@ -230,13 +230,13 @@ void plans_people(plans_fixture *w)
     send_many(f, "busy", 2 * PLANS_BATCH, 0); /* dead letters */
     list = take_messages(f, "busy", 1, HOUR_MS, 2 * PLANS_BATCH);
     queue_fail(f, queue_owner(1), list, "made to fail");
-    w->dead = fixture_held(list, 0).id.value;
+    w->dead = fixture_receipt(list, 0).id.value;
     send_many(f, "busy", PLANS_BATCH, FIXTURE_START.us + 1000000); /* past their time to live */
     fixture_advance(f, 10 * DAY_MS);
     send_many(f, "busy", 10, 0); /* held by a living one */
     list = take_messages(f, "busy", 1, HOUR_MS, 10);
-    w->held = fixture_held(list, 3).id.value;
-    w->fence = fixture_held(list, 3).fence;
+    w->leased = fixture_receipt(list, 3).id.value;
+    w->fence = fixture_receipt(list, 3).fence;
     send_many(f, "busy", 2 * PLANS_BATCH, 0); /* due */
     for (int i = 0; i < PLANS_BATCH; i++)
         send_to(f, "there", 0, 0);

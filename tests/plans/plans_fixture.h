@@ -9,9 +9,9 @@
 
 typedef struct plans_fixture {
     fixture *f;
-    int64_t ready;       /* a message that is due */
-    int64_t held, fence; /* one that queue_owner(1) holds */
-    int64_t dead;        /* one that failed */
+    int64_t ready;         /* a message that is due */
+    int64_t leased, fence; /* one that queue_owner(1) holds */
+    int64_t dead;          /* one that failed */
     pawl_uuid find;
     int64_t job; /* one that is due */
 } plans_fixture;

@@ -198,7 +198,7 @@ static const char *made_literal(const plans_fixture *w, const char *statement, c
                      (long long)(is(statement, " retry purge dead_done dead_abandon dead_renew ")
                                      ? w->dead
                                  : is(statement, " cancel ") ? w->ready
-                                                             : w->held));
+                                                             : w->leased));
 }
 
 static const char *find_literal(const plans_fixture *w, const char *statement, const char *name)

@@ -96,7 +96,7 @@ static int64_t number_for(const plans_fixture *w, const char *statement, const c
     if (strcmp(name, "id") == 0)
         return is(statement, " retry purge dead_done dead_abandon dead_renew ") ? w->dead
                : is(statement, " cancel get ")                                  ? w->ready
-                                                                                : w->held;
+                                                                                : w->leased;
     for (size_t i = 0; i < COUNT_OF(numbers); i++)
         if (strcmp(numbers[i].name, name) == 0)
             return numbers[i].value;

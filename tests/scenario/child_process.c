@@ -120,7 +120,7 @@ void child_expect_success(child *c, const char *what)
         test_fail("%s ended with wait status %d", what, status);
 }
 
-void child_tell(child *c, unsigned char byte)
+void child_write(child *c, unsigned char byte)
 {
     struct sigaction ignore = {.sa_handler = SIG_IGN}, before;
 

@@ -35,7 +35,7 @@ int child_await_end(child *c);
 void child_expect_success(child *c, const char *what);
 
 /* One byte for its standard input. What a process that has just died does not read is forgotten. */
-void child_tell(child *c, unsigned char byte);
+void child_write(child *c, unsigned char byte);
 void child_close_input(child *c);
 /* Give the whole lines that are there to `hear`; does not wait. */
 typedef void (*child_hear)(void *context, const char *line);

@@ -40,7 +40,7 @@ pawl_status scenario_perform(scenario *s, const scenario_step *step, size_t *ret
 {
     if (step->call)
         return step->call(s, ret_changed, err);
-    pawl_receipt *first = &s->held[step->operation.first];
+    pawl_receipt *first = &s->owned[step->operation.first];
     operation op = {.kind = step->operation.kind,
                     .owner = SCENARIO_OWNER,
                     .items = first,
@@ -53,7 +53,7 @@ pawl_status scenario_perform(scenario *s, const scenario_step *step, size_t *ret
 
 /* ---- checks ---- */
 
-const char *scenario_look(scenario *s, const scenario_step *step, int64_t *ret_there)
+const char *scenario_check_tables(scenario *s, const scenario_step *step, int64_t *ret_there)
 {
     const char *wrong = queue_check_note(s->f);
 
@@ -133,7 +133,7 @@ void scenario_remember(scenario *s, const pawl_messages *list)
 {
     for (size_t i = 0; i < pawl_messages_count(list); i++) {
         int number = pawl_message_correlation_id(pawl_messages_at(list, i))[0] - '0';
-        s->held[number] = fixture_held(list, i);
+        s->owned[number] = fixture_receipt(list, i);
     }
 }
 
@@ -161,14 +161,14 @@ pawl_status scenario_claim_rest(scenario *s, size_t *ret_changed, pawl_error *er
     return claim_messages(s, SECOND_MS, 10, ret_changed, err);
 }
 
-pawl_status scenario_learn_held(scenario *s, size_t *ret_held, pawl_error *err)
+pawl_status scenario_read_owned(scenario *s, size_t *ret_owned, pawl_error *err)
 {
     pawl_messages *list = NULL;
     pawl_status st = pawl_queue_owned(s->store, SCENARIO_OWNER, &list, err);
 
     if (st == PAWL_OK) {
         scenario_remember(s, list);
-        *ret_held = pawl_messages_count(list);
+        *ret_owned = pawl_messages_count(list);
     }
     pawl_messages_free(list);
     return st;
@@ -218,9 +218,9 @@ pawl_status scenario_lease_release(scenario *s, size_t *ret_changed, pawl_error 
 
 void scenario_learn_message(scenario *s, int number)
 {
-    s->held[number].id.value =
+    s->owned[number].id.value =
         fixture_count(s->f, "SELECT id FROM {message} WHERE correlation_id = '%d'", number);
-    s->held[number].fence =
+    s->owned[number].fence =
         fixture_count(s->f, "SELECT fence FROM {message} WHERE correlation_id = '%d'", number);
 }
 

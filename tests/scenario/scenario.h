@@ -22,11 +22,11 @@ typedef struct scenario {
     const char *url;            /* the store under test is opened with these */
     pawl_store_options options; /* ... */
     pawl_store *store;
-    pawl_receipt held[SCENARIO_MESSAGES]; /* what the owner was told */
-    int64_t lease_fence;                  /* the same of its lease */
-    pawl_receipt run;                     /* the same of a job's run */
-    int64_t dead_fence;                   /* the same of the dead letters */
-    pawl_inbox_task *arrival;             /* a message that is being processed; or NULL */
+    pawl_receipt owned[SCENARIO_MESSAGES]; /* what the owner was told */
+    int64_t lease_fence;                   /* the same of its lease */
+    pawl_receipt run;                      /* the same of a job's run */
+    int64_t dead_fence;                    /* the same of the dead letters */
+    pawl_inbox_task *arrival;              /* a message that is being processed; or NULL */
     pawl_tx *tx;
     bool faulted;           /* in the step that runs */
     const char *client_url; /* the application's own connection, and what it is opened with */
@@ -55,7 +55,7 @@ typedef struct scenario_step {
         size_t count;
         int64_t ms;
     } operation;
-    pawl_status (*settle)(scenario *s, pawl_status st); /* afterwards; what it amounts to */
+    pawl_status (*finish)(scenario *s, pawl_status st); /* afterwards; what it amounts to */
     scenario_call resolve; /* after PAWL_E_IN_DOUBT, by public calls only; NULL: making it again */
     bool again;            /* a repetition changes as many, not none */
 } scenario_step;
@@ -77,7 +77,7 @@ pawl_status scenario_perform(scenario *s, const scenario_step *step, size_t *ret
 /* ---- checks: NULL, or what is wrong ---- */
 
 /* The rules of the tables, and how much of the step is there: all or nothing. */
-const char *scenario_look(scenario *s, const scenario_step *step, int64_t *ret_there);
+const char *scenario_check_tables(scenario *s, const scenario_step *step, int64_t *ret_there);
 /* Whether the answer agrees with that. */
 const char *scenario_judge(const scenario_step *step, pawl_status st, const pawl_error *err,
                            int64_t there);
@@ -96,7 +96,7 @@ pawl_status scenario_claim_rest(scenario *s, size_t *ret_changed, pawl_error *er
 /* What was claimed, by number. */
 void scenario_remember(scenario *s, const pawl_messages *list);
 /* What the owner holds, and remember it. */
-pawl_status scenario_learn_held(scenario *s, size_t *ret_held, pawl_error *err);
+pawl_status scenario_read_owned(scenario *s, size_t *ret_owned, pawl_error *err);
 
 pawl_status scenario_lease_take(scenario *s, size_t *ret_changed, pawl_error *err);
 pawl_status scenario_lease_renew(scenario *s, size_t *ret_changed, pawl_error *err);
