@@ -6,7 +6,7 @@
  * Every message charges the account. The handler changes the balance in the transaction that
  * also acknowledges its message, so both are committed or neither is. To demonstrate this, the
  * example injects failures: three worker processes die after changing the balance and before the
- * commit, and some messages are taken away from their handlers before the commit. The final
+ * commit, and the leases of some messages expire before the commit. The final
  * balance is still correct.
  *
  * Build it against an installed pawl:

@@ -64,8 +64,8 @@ PAWL_API PAWL_MUST_CHECK pawl_status pawl_lease_acquire(pawl_store *store, const
 
 /*
  * Renews the lease: it expires `ttl_ms` from now, or later if it already did. PAWL_E_LOST: the
- * lease is no longer owned under this token, because it expired, was released or was taken away. An
- * expired lease is not revived, even if it has no new owner. May be repeated, also after
+ * lease is no longer owned under this token, because it expired, was released, or was released by
+ * force. An expired lease is not revived, even if it has no new owner. May be repeated, also after
  * PAWL_E_IN_DOUBT.
  */
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_lease_renew(pawl_store *store, const char *name,
@@ -116,8 +116,8 @@ typedef struct pawl_lease {
     pawl_wall taken_at;
     pawl_wall renewed_at;
     pawl_wall expires_at;
-    pawl_wall released_at; /* released or taken away; PAWL_TIME_UNSET: neither */
-    /* The last time it was taken away by force; kept under later owners. */
+    pawl_wall released_at; /* released, also by force; PAWL_TIME_UNSET: neither */
+    /* The last forced release; kept under later owners. */
     pawl_wall forced_at; /* PAWL_TIME_UNSET: never */
     const char *forced_by;
     const char *forced_reason; /* may be NULL */

@@ -30,7 +30,7 @@ typedef struct pawl_lease_runner pawl_lease_runner; /* opaque */
 /* Why a lease was lost. */
 typedef enum pawl_lease_loss {
     PAWL_LEASE_KEPT = 0,    /* it was not lost */
-    PAWL_LEASE_REFUSED = 1, /* the database rejected a renewal: expired, or taken away */
+    PAWL_LEASE_REFUSED = 1, /* the database rejected a renewal: expired, or released by force */
     PAWL_LEASE_LATE = 2,    /* no renewal in time, by the local clock */
     PAWL_LEASE_FAILED = 3   /* three consecutive renewals failed */
 } pawl_lease_loss;

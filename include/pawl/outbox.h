@@ -167,7 +167,7 @@ PAWL_API PAWL_MUST_CHECK pawl_status pawl_outbox_purge_matching(pawl_store *stor
 /* Counts of one topic. Owned by the library; members are added only at the end. */
 typedef struct pawl_topic_stats {
     const char *topic; /* borrowed from the stats */
-    int64_t ready;     /* ready or scheduled: counting stops early, so they are not told apart */
+    int64_t ready;     /* ready or scheduled: counting stops early, so they are not distinguished */
     int64_t running;
     bool depth_is_at_least; /* counting stopped: ready + running is 10,000 or more */
     int64_t depth_estimate; /* == ready + running unless depth_is_at_least */

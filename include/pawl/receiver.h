@@ -96,16 +96,17 @@ typedef struct pawl_receiver_options {
     int handlers;    /* handler threads: 1 .. 1000 */
     int waiting;     /* messages that may wait for a handler; beyond it 429: 0 .. 100000 */
     int connections; /* per socket; beyond it the slowest is closed: 1 .. 100000 */
-    int connections_per_ip;  /* the same per client address, except trusted_proxies */
-    size_t max_body_bytes;   /* beyond it 413: 1 KiB .. 64 MiB */
-    size_t max_header_bytes; /* beyond it 431: 4 KiB .. 1 MiB */
-    size_t max_held_bytes; /* of all requests together; beyond it the slowest is closed: >= 1 MiB */
-    int64_t request_ms;    /* from the first byte to the last, or 408: 100 .. 3600000 */
-    int64_t grace_ms;      /* shutdown: from pawl_receiver_stop() until handlers are cancelled */
-    int64_t replay_window_ms;  /* see pawl_signature_options */
-    int64_t lease_ms;          /* call-out: renewed while the handler runs */
-    int max_attempts;          /* attempts before the message is dead: 1 .. 1000 */
-    int64_t keep_ms;           /* see pawl_inbox_options; at least twice replay_window_ms */
+    int connections_per_ip;    /* the same per client address, except trusted_proxies */
+    size_t max_body_bytes;     /* beyond it 413: 1 KiB .. 64 MiB */
+    size_t max_header_bytes;   /* beyond it 431: 4 KiB .. 1 MiB */
+    size_t max_buffered_bytes; /* of all requests together; beyond it the slowest is closed: >= 1
+                                  MiB */
+    int64_t request_ms;        /* from the first byte to the last, or 408: 100 .. 3600000 */
+    int64_t grace_ms;         /* shutdown: from pawl_receiver_stop() until handlers are cancelled */
+    int64_t replay_window_ms; /* see pawl_signature_options */
+    int64_t lease_ms;         /* call-out: renewed while the handler runs */
+    int max_attempts;         /* attempts before the message is dead: 1 .. 1000 */
+    int64_t keep_ms;          /* see pawl_inbox_options; at least twice replay_window_ms */
     size_t max_response_bytes; /* of a handler; a larger response is a failure */
     pawl_log_sink log;         /* the store logs to its own sink */
     /* Addresses and networks of reverse proxies, "10.0.0.7, 192.168.0.0/16, ::1", to which

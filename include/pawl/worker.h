@@ -284,7 +284,7 @@ typedef struct pawl_worker_stats {
     int64_t done;    /* this and the next three are counted when the result is stored */
     int64_t retried;
     int64_t failed;
-    int64_t released; /* given back, the attempt not counted */
+    int64_t released; /* released without counting the attempt */
     int64_t lost; /* results discarded: the message was cancelled or is owned by another worker */
     int64_t unhandled; /* messages without a handler (also counted as retried) */
     int64_t renewals;  /* leases renewed */

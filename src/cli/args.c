@@ -166,7 +166,7 @@ static pawl_status store_option_number(const cli_option *option, const char *val
     number = strtoll(value, &end, 10);
     if (errno != 0 || end == value || *end != '\0' || number < option->min || number > option->max)
         return pawli_fail(err, PAWL_E_INVALID,
-                          "--%s must be a whole number from %" PRId64 " to %" PRId64 ", not '%s'",
+                          "--%s must be an integer from %" PRId64 " to %" PRId64 ", not '%s'",
                           option->name, option->min, option->max, value);
     *field = number;
     return PAWL_OK;
@@ -178,10 +178,9 @@ static pawl_status store_option_span(const cli_option *option, const char *value
     int64_t span_ms;
 
     if (!cli_span_parse(value, &span_ms))
-        return pawli_fail(
-            err, PAWL_E_INVALID,
-            "--%s must be a length of time such as 250ms, 30s, 5m, 2h or 7d, not '%s'",
-            option->name, value);
+        return pawli_fail(err, PAWL_E_INVALID,
+                          "--%s must be a duration such as 250ms, 30s, 5m, 2h or 7d, not '%s'",
+                          option->name, value);
     if (span_ms < option->min || span_ms > option->max)
         return pawli_fail(err, PAWL_E_INVALID, "--%s must be from %s to %s, not '%s'", option->name,
                           cli_span_text(option->min, CLI_ROOM),

@@ -22,7 +22,7 @@ pawl_status cli_database_url(const cli_args *args, const char **ret_url, pawl_er
         return st;
     if (!database_settings(args)->url)
         return pawli_fail(err, PAWL_E_INVALID,
-                          "which database? Give --db URL or set PAWL_DATABASE_URL, for example "
+                          "no database given; use --db URL or set PAWL_DATABASE_URL, for example "
                           "--db sqlite:app.db or --db postgresql://user@host/app");
     *ret_url = database_settings(args)->url;
     return PAWL_OK;

@@ -124,7 +124,7 @@ static pawl_status lease_change(pawl_store *store, enum pawli_sql sql, const cha
     if (answer->result == 0)
         return pawli_fail(err, PAWL_E_LOST,
                           "lease '%.255s' is no longer owned with fencing token %lld: it expired, "
-                          "was released or was taken away",
+                          "was released, or was released by force",
                           name, (long long)fence);
     if (ret_grant)
         lease_fill(answer, false, ret_grant);

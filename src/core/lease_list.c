@@ -285,7 +285,7 @@ pawl_status pawl_lease_force_release(pawl_store *store, const char *name,
     if (st != PAWL_OK)
         return st;
     pawli_log(&store->log, PAWL_LOG_WARNING, "lease",
-              "lease '%s' was taken away from %s (fencing token %lld) by %s", name,
+              "lease '%s' of %s (fencing token %lld) was released by force by %s", name,
               one->items[0].owner_name, (long long)one->items[0].fence, by);
     if (ret_one)
         *ret_one = pawl_leases_take(&one);

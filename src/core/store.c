@@ -329,7 +329,7 @@ pawl_status pawl_store_reset_clock(pawl_store *store, bool force, bool dry_run,
         return st;
     if (!reset.done && !dry_run && reset.ahead_ms > 1000)
         return pawli_fail(err, PAWL_E_HELD,
-                          "%lld messages or leases are held: stop all workers first, or use force "
+                          "%lld messages or leases are owned: stop all workers first, or use force "
                           "to let the leases expire by the new clock",
                           (long long)reset.owned);
     if (reset.done)

@@ -163,7 +163,8 @@ static pawl_status clear_path(const struct sockaddr_un *address, pawl_error *err
     answer = connect(fd, (const struct sockaddr *)address, sizeof *address) == 0 ? 0 : errno;
     close(fd);
     if (answer != ECONNREFUSED)
-        return pawli_fail(err, PAWL_E_IO, "another process is listening on '%s'",
+        return pawli_fail(err, PAWL_E_IO,
+                          "another process is listening on '%s': stop it, or choose another path",
                           address->sun_path);
     if (unlink(address->sun_path) != 0 && errno != ENOENT)
         return fail_errno(err, "cannot remove the abandoned", address->sun_path);
@@ -287,7 +288,7 @@ bool pawli_body_reserve(pawli_listener *listener, pawli_connection *connection, 
         atomic_fetch_sub(&receiver->body_bytes, size);
         return false;
     }
-    while (all > receiver->options.max_held_bytes) {
+    while (all > receiver->options.max_buffered_bytes) {
         freed = shed_one(receiver);
         if (freed == 0) {
             pawli_body_release(listener, connection);

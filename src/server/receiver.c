@@ -38,7 +38,7 @@ static pawl_status receiver_check_options(const pawl_receiver_options *o, pawl_e
         {"connections_per_ip", o->connections_per_ip, 1, 100000},
         {"max_body_bytes", (int64_t)o->max_body_bytes, 1024, INT64_C(64) * 1024 * 1024},
         {"max_header_bytes", (int64_t)o->max_header_bytes, 4096, INT64_C(1) << 20},
-        {"max_held_bytes", (int64_t)o->max_held_bytes, INT64_C(1) << 20, INT64_C(1) << 40},
+        {"max_buffered_bytes", (int64_t)o->max_buffered_bytes, INT64_C(1) << 20, INT64_C(1) << 40},
         {"request_ms", o->request_ms, 100, 3600000},
         {"grace_ms", o->grace_ms, 0, DAY_MS},
         {"replay_window_ms", o->replay_window_ms, 1000, DAY_MS},

@@ -20,8 +20,8 @@ static const struct {
         {"connections_per_ip", 429, "too many connections from this address",
          "more connections from one address than 'connections_per_ip' allows (for a reverse proxy, "
          "set 'trusted_proxies')"},
-    [PAWLI_REJECTED_MEMORY] = {"held_bytes", 429, "too many request bodies are being received",
-                               "more bytes of request bodies than 'max_held' allows"},
+    [PAWLI_REJECTED_MEMORY] = {"buffered_bytes", 429, "too many request bodies are being received",
+                               "more bytes of request bodies than 'max_buffered' allows"},
     [PAWLI_REJECTED_HEADERS] = {"headers", 431, "the head of the request is too large",
                                 "a request head larger than 'max_headers' allows"},
     [PAWLI_REJECTED_BODY] = {"body", 413, "the request is too large",

@@ -41,7 +41,7 @@ int64_t pawli_rejections_count(pawli_rejections *rejections, pawli_rejection kin
 /* Logs what is due at `now`, one record per kind; no lock may be held. */
 void pawli_rejections_log(pawli_rejections *rejections, const pawl_log_sink *log, pawl_mono now);
 
-/* "connections", "connections_per_ip", "held_bytes", "headers", "body", "waiting",
+/* "connections", "connections_per_ip", "buffered_bytes", "headers", "body", "waiting",
  * "timeout". */
 const char *pawli_rejection_name(pawli_rejection kind);
 /* The error text of the acknowledgement sent to the client, and the status. */

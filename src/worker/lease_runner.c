@@ -256,7 +256,7 @@ pawl_status pawl_lease_runner_check(pawl_lease_runner *runner, pawl_error *err)
 {
     static const char *const reasons[] = {
         [PAWL_LEASE_KEPT] = "it was released",
-        [PAWL_LEASE_REFUSED] = "the database reports that it expired or was taken away",
+        [PAWL_LEASE_REFUSED] = "the database reports that it expired or was released by force",
         [PAWL_LEASE_LATE] = "it was not renewed in time",
         [PAWL_LEASE_FAILED] = "three consecutive renewals failed",
     };

@@ -114,7 +114,7 @@ static void deliver_message(pawl_store *store, long message)
     pawl_inbox_task_free(arrival);
 }
 
-/* Who comes to such a delivery says so: the test kills somebody then. */
+/* A receiver that reaches such a delivery reports it: the test then kills a receiver. */
 static void say_milestone(long k)
 {
     if (k > 0 && k % storm_milestone(shared) == 0)

@@ -92,7 +92,7 @@ static bool is_last_word(tempest *t, int which)
     return !killed;
 }
 
-/* Somebody, at any place. */
+/* A random receiver, at any point. */
 static void kill_random_receiver(tempest *t, bool time_passes)
 {
     child *somebody = &t->receivers[t->seed++ % RECEIVERS];
@@ -175,7 +175,7 @@ static void finish_storm(tempest *t, const char *what)
         deliver_until_processed(t, i);
     sum = atomic_load(&s->duplicates);
     printf("# %s: %ld messages, %ld deliveries, %d receivers killed; %ld duplicates got the cached "
-           "response, %ld were told to come later, %ld calls failed, %ld wrong answers\n",
+           "response, %ld were in progress elsewhere, %ld calls failed, %ld wrong answers\n",
            what, s->messages, s->messages * STORM_TIMES, t->killed, sum,
            atomic_load(&s->in_progress), atomic_load(&s->failed), atomic_load(&s->wrong));
     assert_int_equal(0, atomic_load(&s->wrong));

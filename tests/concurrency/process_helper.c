@@ -38,7 +38,7 @@ static int claim_all(pawl_store *store)
         if (pawl_queue_ack(store, owner, receipt, count, &changed, &err) != PAWL_OK)
             return helper_complain("ack", &err);
         if (changed != count)
-            return helper_complain("a message was lost to somebody else", &err);
+            return helper_complain("a message was lost to another owner", &err);
     } while (count > 0);
     return 0;
 }

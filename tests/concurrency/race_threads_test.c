@@ -2,7 +2,7 @@
  * tests/concurrency/race_threads_test.c - claim, answer, reap and cancel at the same time.
  *
  * Leases are short on a clock that one thread moves, so answers are often too late. What counts is
- * what must hold afterwards whatever the interleaving was.
+ * what must be true afterwards for any interleaving.
  */
 #include "queue_fixture.h"
 
@@ -25,7 +25,7 @@ struct race {
     atomic_size_t fence_count;
 };
 
-/* A small generator of its own per thread, so that a run can be told apart by nothing but time. */
+/* A small generator of its own per thread, so that runs differ only in timing. */
 static unsigned next_random(unsigned *state)
 {
     *state = *state * 1103515245u + 12345u;

@@ -177,7 +177,7 @@ PAWL_TEST_ON(postgres, two_postgres_transactions_that_send_the_same_ids_crosswis
     pthread_barrier_init(&crossing.step, NULL, 2);
     test_threads(2, send_crossed, &crossing);
     pthread_barrier_destroy(&crossing.step);
-    /* Neither can know how the other ends, so at least one was told to try again later. */
+    /* Neither can know how the other ends, so at least one got PAWL_E_BUSY. */
     assert_true(crossing.second[0] == PAWL_E_BUSY || crossing.second[1] == PAWL_E_BUSY);
     fixture_tx_exec(f, 0, "SELECT 1"); /* unharmed */
     fixture_tx_commit(f, 0);

@@ -152,7 +152,7 @@ wake_worker *wake_start(pawl_store *store, bool flighty)
 
 void wake_moment(unsigned *seed)
 {
-    /* As likely to be about 1, 2, 4, ... or 2^18 turns. */
+    /* Equally likely to be about 1, 2, 4, ... or 2^18 iterations. */
     int turns = (1 << rand_r(seed) % 19) + rand_r(seed) % 8;
 
     for (volatile int i = 0; i < turns; i++)
@@ -186,5 +186,5 @@ void wake_expect(wake_worker *worker, int taken)
     if (problem)
         test_fail("%s", problem);
     if (found < taken)
-        test_fail("message %d was sent and nobody woke for it", taken);
+        test_fail("message %d was sent and woke no worker", taken);
 }

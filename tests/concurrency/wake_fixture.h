@@ -9,28 +9,28 @@
 
 /* Where the worker is on its way to sleep. */
 typedef enum wake_phase {
-    WAKE_AWAKE,  /* has just taken a message, or looks again */
+    WAKE_AWAKE,  /* has just claimed a message, or claims again */
     WAKE_IDLE,   /* has found nothing */
-    WAKE_ARMED,  /* and is ready to sleep, but looks once more */
+    WAKE_ARMED,  /* armed, before its last claim */
     WAKE_NEARLY, /* and has found nothing again */
     WAKE_PHASES
 } wake_phase;
 
 /*
  * Claims and acknowledges one message at a time, and sleeps in between until something wakes it:
- * nothing is looked at just because time has passed, so a wake-up that is lost is missed for ten
+ * there is practically no polling, so a lost wake-up is missed for ten
  * minutes. The test notices after one.
  */
 typedef struct wake_worker {
     pawl_store *store;
     pawli_waiter *waiter;
     pawl_owner owner;
-    bool flighty; /* is written down anew for every sleep */
+    bool flighty; /* registers its row again for every wait */
     pthread_t thread;
     pthread_mutex_t lock; /* guards the rest */
     pthread_cond_t changed;
     int taken;
-    int sleeps; /* waits that ended by a call, not by a look */
+    int sleeps; /* waits that ended by a wake-up, not by polling */
     wake_phase phase;
     bool stop;
     const char *problem;

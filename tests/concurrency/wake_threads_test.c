@@ -134,7 +134,7 @@ static void *wait_for_ever(void *context)
     call->status = pawli_waiter_arm(call->waiter, NULL, 0, NULL);
     atomic_store(&call->armed, true);
     activity_report();
-    while (call->status == PAWL_OK) { /* until settled it looks now and then */
+    while (call->status == PAWL_OK) { /* polls until the epoch has passed */
         call->status = pawli_waiter_wait(call->waiter, never, NULL, NULL);
         if (call->status == PAWL_OK)
             call->status = pawli_waiter_arm(call->waiter, NULL, 0, NULL);
@@ -182,7 +182,7 @@ static const char *send_many(void *context, size_t index)
     return NULL;
 }
 
-/* Several asleep, several who send: in the end everything is taken, though nobody looks by itself.
+/* Several idle workers, several senders: in the end everything is claimed without polling.
  */
 PAWL_TEST(several_workers_leave_nothing_behind)
 {

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <time.h>
 
-/* Somebody else has the tables to himself, on a connection of the application's. */
+/* Another connection has locked the tables exclusively. */
 static void lock_tables(fixture *f)
 {
     if (fixture_is_postgres(f)) {

@@ -239,7 +239,7 @@ PAWL_TEST(a_topic_filter_takes_only_those_topics)
 PAWL_TEST(a_filter_of_unknown_topics_takes_nothing)
 {
     fixture *f = fixture_open(NULL);
-    static const char *const wanted[] = {"nobody sends this", "{\"a\",b\\}"};
+    static const char *const wanted[] = {"an unused topic", "{\"a\",b\\}"};
     pawl_claim_options opts = PAWL_CLAIM_OPTIONS_INIT;
 
     fixture_send(f, "a", "a");

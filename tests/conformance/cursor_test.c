@@ -190,7 +190,7 @@ PAWL_TEST(lanes_that_a_claim_did_not_reach_or_ask_for_keep_their_messages)
     assert_string_equal("low", claim_all(f));
 }
 
-/* As if so much time had passed that every lane is due to be looked at from its beginning. */
+/* As if so much time had passed that every lane is due for a sweep. */
 static void make_sweep_due(pawl_store *store)
 {
     for (size_t i = 0; i < store->claim_cursor.lane_count; i++)
@@ -211,7 +211,7 @@ PAWL_TEST_ON(postgres, messages_hidden_by_a_clock_step_are_found_by_the_sweep)
     fixture *f = fixture_open(NULL);
     pawl_wall before = {0};
 
-    /* There is something to hide only below what is settled. A transaction of the server itself
+    /* Only rows below the safe time can be hidden. A transaction of the server itself
      * (autovacuum) keeps that back until it ends; no other test uses this server. */
     for (int i = 0; i < PATIENCE; i++) {
         move_on(f, "t");

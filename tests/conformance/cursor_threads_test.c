@@ -1,7 +1,7 @@
 /*
  * tests/conformance/cursor_threads_test.c - claims of one store that overlap on a real server.
  *
- * docs/internals/claim-cursor.md, "Looks under way at the same time".
+ * docs/internals/claim-cursor.md, "Concurrent scans".
  */
 #include "queue_fixture.h"
 

@@ -181,7 +181,7 @@ PAWL_TEST_ON(sqlite, a_damaged_sqlite_file_is_reported_as_damaged)
     assert_true(err.native_code != 0);
 }
 
-/* Root may write everywhere, so the call is made as somebody else. */
+/* Root may write everywhere, so the call is made as another user. */
 static pawl_status try_to_send(const char *url, pawl_error *err)
 {
     pawl_message_spec message = queue_message("t", "x");
@@ -190,7 +190,7 @@ static pawl_status try_to_send(const char *url, pawl_error *err)
     pawl_status st;
 
     if (root && seteuid(65534) != 0)
-        test_fail("cannot become nobody");
+        test_fail("cannot switch to the user nobody");
     st = pawl_store_open(url, NULL, &store, err);
     if (st == PAWL_OK)
         st = pawl_outbox_enqueue(store, &message, NULL, err);

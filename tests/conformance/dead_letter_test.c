@@ -152,7 +152,7 @@ PAWL_TEST(it_is_called_until_it_succeeds)
     want(f, "t", true);
     queue_make(f, "t", "x", PAWL_STATE_FAILED);
     list = claim_dead(f, 10);
-    assert_string_equal("", dead(f)); /* somebody is at it */
+    assert_string_equal("", dead(f)); /* another worker has claimed it */
     assert_int_equal(1, retry(f, list, 5 * SECOND_MS));
     assert_int_equal(0, retry(f, list, 5 * SECOND_MS));
     fixture_advance(f, 4 * SECOND_MS);

@@ -372,7 +372,7 @@ PAWL_TEST(a_message_for_a_destination_that_is_due_ends_the_wait)
     pawl_waiter *waiter = make_waiter(f);
     pawl_message_spec soon = queue_message("t", "soon");
 
-    send_to(f, "elsewhere", "t", "not ours", 0); /* ready all the time, and nobody takes it */
+    send_to(f, "elsewhere", "t", "not ours", 0); /* ready all the time, and never claimed */
     fixture_send(f, "t", "local");
     soon.destination = "there";
     soon.delay_ms = 150;

@@ -1,4 +1,4 @@
-/* tests/conformance/fence_test.c - the number that keeps a stale holder out. */
+/* tests/conformance/fence_test.c - the number that rejects a stale owner. */
 #include "queue_fixture.h"
 
 static int64_t claim_fence(fixture *f, pawl_owner owner)

@@ -187,7 +187,7 @@ PAWL_TEST(a_handle_of_another_engine_is_refused)
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
     pawl_tx *tx = NULL;
-    char other; /* never looked at */
+    char other; /* never read */
 
     if (fixture_is_postgres(f))
         assert_status(PAWL_E_UNSUPPORTED,

@@ -46,7 +46,7 @@ PAWL_TEST(failing_it_before_the_rollback_is_misuse_in_sqlite)
     pawl_inbox_task *arrival = inbox_join(f, "1", NULL);
     pawl_status st = pawl_inbox_task_fail(arrival, "no", &err);
 
-    /* In PostgreSQL the transaction that is still open holds the key. */
+    /* In PostgreSQL the open transaction has locked the key. */
     assert_status(fixture_is_postgres(f) ? PAWL_E_LOST : PAWL_E_MISUSE, st, &err);
     fixture_tx_rollback(f, 0);
 }
@@ -66,7 +66,7 @@ PAWL_TEST_ON(postgres, a_delivery_elsewhere_does_not_wait_for_the_transaction)
     assert_answer(PAWL_INBOX_DUPLICATE, inbox_begin(f, "1", NULL));
 }
 
-/* Its snapshot is older than what somebody else has committed in the meantime. */
+/* Its snapshot is older than a concurrent commit of another session. */
 PAWL_TEST_ON(postgres, an_old_snapshot_never_processes_twice)
 {
     fixture *f = inbox_fixture(NULL);

@@ -1,4 +1,4 @@
-/* tests/conformance/inbox_records_test.c - looking after the inbox: lists, counts, dead records. */
+/* tests/conformance/inbox_records_test.c - managing the inbox: lists, counts, dead records. */
 #include <stdio.h>
 #include <string.h>
 

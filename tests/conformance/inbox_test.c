@@ -207,7 +207,7 @@ PAWL_TEST_ON(postgres, while_a_handler_is_at_it_another_delivery_does_not_wait)
     pawl_inbox_task *arrival;
 
     arrival = inbox_begin(f, "1", NULL);
-    fixture_advance(f, HOUR_MS); /* the lock holds as long as the transaction is open */
+    fixture_advance(f, HOUR_MS); /* the lock lasts as long as the transaction */
     assert_ok(pawl_inbox_begin(fixture_another_store(f), "shop", "1", NULL, NULL, &second, &err),
               &err);
     assert_answer(PAWL_INBOX_IN_PROGRESS, second);
@@ -226,7 +226,7 @@ PAWL_TEST(an_attempt_whose_lease_expired_leaves_no_effect)
     pawl_inbox_task *arrival = inbox_begin(f, "1", NULL);
 
     assert_true(inbox_write(f, pawl_inbox_task_tx(arrival), "INSERT INTO {orders} VALUES (1)"));
-    /* The fence moves on under it; from inside, since nobody else may write in SQLite. */
+    /* The fence moves on under it; from inside, since SQLite has one writer. */
     assert_true(
         inbox_write(f, pawl_inbox_task_tx(arrival), "UPDATE {inbox_record} SET fence = fence + 1"));
     assert_status(PAWL_E_LOST, pawl_inbox_task_done(arrival, "r", 1, &err), &err);

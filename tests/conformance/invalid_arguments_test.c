@@ -421,7 +421,7 @@ PAWL_TEST(option_structs_may_be_shorter_and_unknown_options_are_refused)
     longer.unknown = 1;
     assert_status(PAWL_E_INVALID, pawl_outbox_enqueue(fixture_store(f), &longer.known, NULL, &err),
                   &err);
-    shorter.priority = 99; /* beyond the end that `size` tells of */
+    shorter.priority = 99; /* beyond the end that `size` gives */
     shorter.size = offsetof(pawl_message_spec, priority);
     assert_ok(pawl_outbox_enqueue(fixture_store(f), &shorter, NULL, &err), &err);
     shorter.size = 0;

@@ -1,4 +1,4 @@
-/* tests/conformance/job_misfire_test.c - occurrences that nobody looked at in time. */
+/* tests/conformance/job_misfire_test.c - occurrences that no scheduler processed in time. */
 #include "job_fixture.h"
 
 static void put_with(fixture *f, const char *schedule, pawl_misfire misfire, pawl_overlap overlap)

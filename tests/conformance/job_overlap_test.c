@@ -149,7 +149,7 @@ PAWL_TEST(from_start_counts_from_the_claim)
     assert_int_equal(1, job_after(f, 10 * MINUTE_MS).runs);
     assert_time(0, job_get(f, "j")->next_due_at);
     assert_int_equal(0,
-                     job_after(f, HOUR_MS).examined); /* nothing to look at until it is claimed */
+                     job_after(f, HOUR_MS).examined); /* nothing to examine until it is claimed */
     pawl_messages *list = job_claim(f);
     job_tick(f);
     int64_t next = FIXTURE_START.us + 80 * MINUTE_MS * 1000;

@@ -158,7 +158,7 @@ PAWL_TEST(an_invalid_job_is_skipped_and_does_not_stop_other_jobs)
     fixture_exec(f, "INSERT INTO {job} (name, schedule, zone, topic) "
                     "VALUES ('b bad', '@daily', 'Europe/Nowhere', 't')");
     job_add(f, "good", "* * * * *");
-    assert_non_null(strstr(job_get(f, "a bad")->problem, "61")); /* before anybody looked */
+    assert_non_null(strstr(job_get(f, "a bad")->problem, "61")); /* before any tick */
     assert_int_equal(2, job_tick(f).problems);
     assert_non_null(strstr(job_get(f, "b bad")->problem, "Europe/Nowhere"));
     assert_time(0, job_get(f, "a bad")->next_due_at);
@@ -261,8 +261,7 @@ PAWL_TEST(deleting_cancels_runs_that_have_not_begun)
     assert_status(PAWL_E_NOT_FOUND, pawl_job_delete(fixture_store(f), "j", NULL, &err), &err);
     assert_int_equal(0, job_after(f, HOUR_MS).runs);
     fixture_set(f, (pawl_wall){FIXTURE_START.us + 3 * MINUTE_MS * 1000});
-    assert_int_equal(1,
-                     queue_ack(f, queue_owner(1), running)); /* the one in somebody's hands ends */
+    assert_int_equal(1, queue_ack(f, queue_owner(1), running)); /* the running one ends */
     queue_check(f);
 }
 

@@ -1,8 +1,8 @@
 /*
  * tests/conformance/lane_threads_test.c - lanes are removed while messages are sent to them.
  *
- * On PostgreSQL a sender reads its lane and adds the message later; whoever removes lanes cannot
- * see it. docs/internals/queue.md, "Lanes come and go".
+ * On PostgreSQL a sender reads its lane and adds the message later; the session that removes lanes
+ * cannot see it. docs/internals/queue.md, "Lanes come and go".
  */
 #include "lane_fixture.h"
 

@@ -1,4 +1,4 @@
-/* tests/conformance/lease_guard_test.c - what is written behind the guard is the holder's. */
+/* tests/conformance/lease_guard_test.c - rows written after the guard are the owner's. */
 #include "lease_fixture.h"
 
 static void free_tx(void *tx)
@@ -19,7 +19,8 @@ PAWL_TEST(the_guard_accepts_the_owner_only)
     fixture_advance(f, TTL_MS - 1);
     assert_int_equal(PAWL_OK, lease_guard(f, "it", fence));
     fixture_advance(f, 1);
-    assert_int_equal(PAWL_E_LOST, lease_guard(f, "it", fence)); /* and nobody has taken it */
+    assert_int_equal(PAWL_E_LOST,
+                     lease_guard(f, "it", fence)); /* and no other owner has acquired it */
 }
 
 PAWL_TEST(a_stale_token_does_not_pass)
@@ -104,7 +105,7 @@ PAWL_TEST(an_old_snapshot_does_not_pass)
     int64_t fence = lease_take(f, "it", 1).fence;
     pawl_tx *tx = NULL;
 
-    /* The transaction sees the lease as it was before somebody else took it. */
+    /* The transaction sees the lease as it was before another owner acquired it. */
     fixture_tx_exec(
         f, 1, fixture_is_postgres(f) ? "BEGIN ISOLATION LEVEL REPEATABLE READ" : "BEGIN DEFERRED");
     assert_int_equal(1, fixture_tx_count(f, 1, "SELECT count(*) FROM {lease}"));

@@ -36,7 +36,7 @@ PAWL_TEST(an_acquire_waits_for_the_end_of_a_guarded_transaction)
     tx = fixture_tx_begin(f, 0);
     assert_ok(pawl_lease_guard(tx, "it", fence, &err), &err);
     if (fixture_is_postgres(f)) {
-        /* Its holder can renew and give back meanwhile, and nobody else has it then. */
+        /* Its owner can renew and release it meanwhile, and no other owner gets it then. */
         assert_int_equal(PAWL_OK, lease_renew(f, "it", 1, fence));
         assert_int_equal(PAWL_E_HELD, lease_try(f, "it", 2));
         fixture_advance(f, TTL_MS);
@@ -70,7 +70,7 @@ PAWL_TEST_ON(postgres, a_refused_guard_blocks_no_other_session)
     fixture_tx_rollback(f, 0);
 }
 
-/* ---- many who want it, and a counter that only the holder may change ---- */
+/* ---- many contenders, and a counter that only the owner may change ---- */
 
 #define TAKERS 4
 #define ROUNDS 25
@@ -95,13 +95,13 @@ static const char *acquire_in_rotation(void *context, size_t index)
         pawl_status st =
             pawl_lease_acquire(crowd->stores[index], "it", owner, TTL_MS, NULL, &grant, &err);
         if (st == PAWL_E_HELD) {
-            activity_await(seen); /* until somebody gives it back */
+            activity_await(seen); /* until it is released */
             continue;
         }
         if (st != PAWL_OK)
             return test_note("acquire: %s", err.message);
         if (atomic_fetch_add(&crowd->holders, 1) != 0)
-            return "two hold it at once";
+            return "two own it at once";
         if (atomic_exchange(&crowd->highest, grant.fence) >= grant.fence)
             return "a token went back";
         atomic_fetch_add(&crowd->taken, 1);

@@ -1,4 +1,4 @@
-/* tests/conformance/lease_test.c - one holder at a time, by the database's clock. */
+/* tests/conformance/lease_test.c - one owner at a time, by the database's clock. */
 #include "lease_fixture.h"
 
 #include <string.h>
@@ -35,7 +35,7 @@ PAWL_TEST(its_owner_extends_it_and_keeps_the_fence)
     assert_int_equal(fence, again.fence);
     assert_false(again.taken);
     assert_time(FIXTURE_START.us + 50 * 1000000, again.expires_at);
-    /* Never shortened: somebody may be counting on what was said before. */
+    /* Never shortened: the owner may rely on the end that was returned before. */
     assert_ok(
         pawl_lease_acquire(fixture_store(f), "it", queue_owner(1), SECOND_MS, NULL, &again, &err),
         &err);
@@ -56,7 +56,7 @@ PAWL_TEST(a_renewed_lease_is_kept_and_another_is_lost)
         assert_int_equal(PAWL_E_HELD, lease_try(f, "it", 2));
         assert_int_equal(PAWL_OK, lease_renew(f, "it", 1, fence));
     }
-    fixture_advance(f, TTL_MS); /* the end itself is nobody's */
+    fixture_advance(f, TTL_MS); /* at the end itself it has expired */
     assert_int_equal(PAWL_E_LOST, lease_renew(f, "it", 1, fence));
     assert_int_equal(PAWL_E_LOST, lease_release(f, "it", 1, fence));
     assert_true(lease_take(f, "it", 2).fence > fence);
@@ -69,7 +69,8 @@ PAWL_TEST(an_expired_lease_is_acquired_again_not_renewed)
     pawl_lease_grant again;
 
     fixture_advance(f, TTL_MS);
-    assert_int_equal(PAWL_E_LOST, lease_renew(f, "it", 1, fence)); /* and nobody had taken it */
+    assert_int_equal(PAWL_E_LOST,
+                     lease_renew(f, "it", 1, fence)); /* and no other owner had acquired it */
     again = lease_take(f, "it", 1);
     assert_true(again.taken && again.fence > fence);
     assert_int_equal(PAWL_E_LOST, lease_renew(f, "it", 1, fence));
@@ -129,7 +130,7 @@ PAWL_TEST(fences_never_go_back_after_pruning)
         assert_true(fence > last);
         last = fence;
         assert_ok(pawl_lease_clean(fixture_store(f), 0, &removed, NULL, &err), &err);
-        assert_int_equal(0, removed); /* it is held */
+        assert_int_equal(0, removed); /* it is owned */
         assert_int_equal(PAWL_OK, lease_release(f, "it", 1 + i % 2, fence));
         assert_ok(pawl_lease_clean(fixture_store(f), SECOND_MS, &removed, NULL, &err), &err);
         assert_int_equal(0, removed); /* it ended just now */
@@ -198,7 +199,7 @@ PAWL_TEST(a_lease_can_be_taken_away_and_that_is_recorded)
     fixture_advance(f, SECOND_MS);
     options.fence = fence;
     assert_ok(pawl_lease_force_release(fixture_store(f), "it", &options, NULL, &err), &err);
-    assert_true(fixture_logged(f, PAWL_LOG_WARNING, "taken away"));
+    assert_true(fixture_logged(f, PAWL_LOG_WARNING, "released by force"));
     assert_int_equal(PAWL_E_LOST, lease_renew(f, "it", 1, fence));
     assert_int_equal(PAWL_E_LOST, lease_release(f, "it", 1, fence));
     assert_status(PAWL_E_LOST,

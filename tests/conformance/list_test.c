@@ -42,7 +42,7 @@ PAWL_TEST(a_message_is_found_by_its_message_id)
     assert_string_equal("x", queue_payload(pawl_messages_at(one, 0)));
 }
 
-PAWL_TEST(an_absent_service_is_not_found)
+PAWL_TEST(an_unknown_id_is_not_found)
 {
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;

@@ -1,4 +1,4 @@
-/* tests/conformance/log_test.c - what the application's log is told, and what never. */
+/* tests/conformance/log_test.c - what is logged, and what is never logged. */
 #include "queue_fixture.h"
 
 #include <string.h>

@@ -17,7 +17,7 @@ static fixture *open_with_orders(void)
     return f;
 }
 
-/* A message that owner 1 holds. */
+/* A message that owner 1 has claimed. */
 static pawl_receipt claim_one(fixture *f)
 {
     fixture_send(f, "t", "x");

@@ -92,7 +92,7 @@ PAWL_TEST(a_busy_topic_does_not_starve_a_quiet_one)
     for (int priority = 1; priority < 4; priority++)
         queue_make(f, "other lanes", "x", PAWL_STATE_DONE);
     fixture_send(f, "quiet", "q");
-    /* With three topics at one priority the quiet one is first within three turns. */
+    /* With three topics at one priority the quiet one is first within three claims. */
     for (int i = 0; i < 3; i++)
         came = came || strstr(queue_payloads(fixture_claim(f, queue_owner(1), MINUTE_MS, 5)), "q");
     assert_true(came);

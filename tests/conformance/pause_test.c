@@ -133,7 +133,7 @@ PAWL_TEST(deliveries_in_progress_continue)
     queue_check(f);
 }
 
-/* Messages that become ready, are sent for the past, or are committed late while nobody looks. */
+/* Messages that become ready, are sent for the past, or are committed late between claims. */
 PAWL_TEST(no_message_is_skipped_when_a_topic_is_resumed)
 {
     fixture *f = fixture_open(NULL);

@@ -347,13 +347,13 @@ static const struct {
      "outcome rows have no message"},
     {"SELECT count(*) FROM {queue} q WHERE q.fence <> 0"
      " AND NOT EXISTS (SELECT 1 FROM {claim} c WHERE c.fence = q.fence)",
-     "held messages have no claim row, so that nobody would reap them"},
+     "running messages have no claim row, so they would never be reaped"},
     {"SELECT count(*) FROM {message} WHERE state = 1"
      " AND (owner IS NULL OR lease_until IS NULL OR claimed_by IS NULL OR fence = 0)",
-     "held messages lack an owner, a lease or a fence"},
+     "running messages lack an owner, a lease or a fence"},
     {"SELECT count(*) FROM {message} WHERE state <> 1"
      " AND (owner IS NOT NULL OR lease_until IS NOT NULL OR fence <> 0)",
-     "messages that nobody holds have an owner, a lease or a fence"},
+     "messages that are not running have an owner, a lease or a fence"},
     /* What is overdue reads as expired (4) before it is moved. */
     {"SELECT count(*) FROM {message} WHERE (state BETWEEN 2 AND 5) <> (finished_at IS NOT NULL)"
      " AND NOT (state = 4 AND next_attempt_at IS NOT NULL)",
@@ -378,12 +378,12 @@ const char *queue_check_note(fixture *f)
         if (wrong != 0)
             return test_note("%lld %s", (long long)wrong, rules[i].meaning);
     }
-    /* SQLite counts what is held in the lane. */
+    /* SQLite counts the running messages of a lane. */
     if (!fixture_is_postgres(f) &&
         fixture_count(
             f, "SELECT count(*) FROM {lane_stats} t WHERE running <> (SELECT count(*) FROM {queue} q"
                " WHERE q.lane_id = t.lane_id AND q.fence <> 0)") != 0)
-        return "the lanes count other messages as held than the queue";
+        return "the lanes count other messages as running than the queue";
     /* It has one writer at a time, so a claim's row always goes with the last message. */
     if (!fixture_is_postgres(f) &&
         fixture_count(f, "SELECT count(*) FROM {claim} WHERE fence NOT IN"

@@ -60,9 +60,9 @@ size_t queue_purge(fixture *f, pawl_work_id id);
 /* Send, claim and answer in one go; gives back the message. */
 pawl_work_id queue_make(fixture *f, const char *topic, const char *payload, pawl_state state);
 
-/* What the tables hold, as one text: the same before and after says that nothing changed. */
+/* The contents of the tables as one text: the same before and after means that nothing changed. */
 const char *queue_fingerprint(fixture *f);
-/* Rules that hold between any two calls: a message is unfinished or finished, never both. */
+/* Invariants between any two calls: a message is unfinished or finished, never both. */
 void queue_check(fixture *f);
 /* The same without ending the test: NULL, or what is wrong. */
 const char *queue_check_note(fixture *f);

@@ -46,7 +46,7 @@ static void end_testing(pawl_testing *testing)
     pawl_testing_free(testing);
 }
 
-/* The application's own look at the database; the answer lives until the test ends. */
+/* A query of the application; the result is valid until the test ends. */
 static const char *ask_database(const char *url, const char *sql)
 {
     const handle_engine *engine = is_postgres() ? handle_engine_postgres : handle_engine_sqlite;
@@ -96,7 +96,7 @@ static void put_back(void *before)
     free(before);
 }
 
-/* Temporary directories of this test go where nobody else's are. */
+/* This test has its own folder for temporary directories. */
 static void use_directory(const char *path)
 {
     assert_int_equal(0, setenv("TMPDIR", path, 1));

@@ -9,12 +9,12 @@ typedef struct timers {
     pawl_scheduler *scheduler;
     pawl_store *store; /* NULL: the strategy has none */
     fixture *f;        /* NULL: the store, if there is one, is in memory */
-    pawl_wall now;     /* where nobody else keeps it */
+    pawl_wall now;     /* where no other part keeps it */
 } timers;
 
 /*
  * The same test for every strategy that this engine's run is for: those without a database and
- * SQLite's with SQLite, and a store in PostgreSQL. The strategy is named before its turn.
+ * SQLite's with SQLite, and a store in PostgreSQL. The strategy is printed before its run.
  */
 #define TIMER_TEST(test_name)                                                                      \
     static void test_name##_body(timers *t);                                                       \

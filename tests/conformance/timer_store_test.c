@@ -139,9 +139,9 @@ PAWL_TEST(a_timer_behind_many_messages_is_reached_page_by_page)
     assert_int_equal(1, found);
     assert_in_range(pages, 2, 3);
     assert_ok(pawl_timer_count(t->scheduler, NULL, &total, &err), &err);
-    assert_true(total.is_at_least); /* it looked at ten thousand, and stopped */
+    assert_true(total.is_at_least); /* it scanned ten thousand, and stopped */
     query = (pawl_timer_query)PAWL_TIMER_QUERY_INIT;
-    query.due_from = start_plus(1); /* past what is due at once: nothing to look at before it */
+    query.due_from = start_plus(1); /* past what is due at once: nothing to scan before it */
     assert_int_equal(1, timers_count(t, &query));
     assert_string_equal("rare", timers_pending(t, &query));
 }

@@ -258,7 +258,7 @@ TIMER_TEST(many_are_cancelled_at_once_and_the_others_are_passed_over)
                   pawl_timer_cancel(t->scheduler, ids, PAWL_BATCH_MAX + 1, NULL, &err), &err);
 }
 
-TIMER_TEST(an_absent_service_is_not_found)
+TIMER_TEST(an_unknown_id_is_not_found)
 {
     pawl_error err = PAWL_ERROR_INIT;
     pawl_messages *one = NULL;

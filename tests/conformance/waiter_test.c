@@ -103,7 +103,7 @@ static pawl_messages *claim_or_sleep(bed *b)
 
 /*
  * Armed, and on PostgreSQL written down as asleep; false if a pooler is in between, through which
- * nobody can be heard.
+ * no notification arrives.
  */
 static bool fall_asleep(bed *b)
 {
@@ -139,7 +139,7 @@ static const char *send_wrapped(bed *b)
     pawl_tx *tx = fixture_tx_begin(b->f, 0);
 
     assert_ok(pawl_tx_enqueue(tx, &message, NULL, &err), &err);
-    fixture_tx_exec(b->f, 0, "COMMIT"); /* and nobody says pawl_tx_committed() */
+    fixture_tx_exec(b->f, 0, "COMMIT"); /* and without a call of pawl_tx_committed() */
     return "wrapped";
 }
 
@@ -199,7 +199,7 @@ static const char *resume(bed *b)
     return "paused";
 }
 
-/* All but what `act` is about is out of the way: one failed, one held by another, one paused. */
+/* All but what `act` is about is out of the way: one failed, one running elsewhere, one paused. */
 static void expect_woken(const char *(*act)(bed *b))
 {
     const fixture_options real = {.real_clock = true};
@@ -362,7 +362,7 @@ PAWL_TEST_ON(postgres_direct, a_waiter_row_is_stored_and_removed_with_its_waiter
 
     assert_true(fall_asleep(&b));
     pawli_waiter_disarm(b.waiter);
-    assert_int_equal(1, sleepers(&b)); /* who is busy for a moment only stays */
+    assert_int_equal(1, sleepers(&b)); /* a worker that is busy only for a moment keeps its row */
     end_waiter(&b);
     assert_int_equal(0, sleepers(&b));
 }
@@ -405,7 +405,7 @@ PAWL_TEST_ON(postgres, a_dead_waiter_row_locked_by_another_session_is_skipped)
     assert_int_equal(1, sleepers(&b));
 }
 
-/* The snapshot of such a transaction may be older than the sleeper's row. */
+/* The snapshot of such a transaction may be older than the waiter's row. */
 PAWL_TEST_ON(postgres, a_transaction_with_an_old_snapshot_always_notifies)
 {
     bed b = make_bed(NULL, true);
@@ -429,14 +429,14 @@ PAWL_TEST_ON(postgres, a_transaction_that_sent_before_the_waiter_registered_is_w
     fixture_tx_exec(b.f, 0, "SELECT {enqueue}('t', 'early')");
     fall_asleep(&b);
     assert_int_equal(0, pawl_messages_count(fixture_claim(b.f, queue_owner(1), MINUTE_MS, 10)));
-    assert_int_equal(PAWLI_WOKEN_POLL, wait_until(&b, 10 * MINUTE_MS)); /* keeps looking */
+    assert_int_equal(PAWLI_WOKEN_POLL, wait_until(&b, 10 * MINUTE_MS)); /* keeps polling */
     fixture_tx_exec(b.f, 0, "COMMIT");
     assert_string_equal("early", queue_payloads(claim_or_sleep(&b)));
 }
 
 /*
- * The sleeper has its transaction id first; the sender has a higher one, and looks before the
- * sleeper's commit. So it is not enough that nobody with an id below the sleeper's is left.
+ * The waiter gets its transaction id first; the sender has a higher one, and reads before the
+ * waiter's commit. So it is not enough that no transaction below the waiter's id is left.
  */
 PAWL_TEST_ON(postgres, a_sender_that_began_after_the_waiter_and_did_not_see_it_is_waited_for)
 {

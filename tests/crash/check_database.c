@@ -47,7 +47,7 @@ void check_expect_run(check_expect *e, const crash_run *l)
         l->durability == PAWL_DURABILITY_NORMAL ? after_last_checkpoint(l->at) : l->at;
 }
 
-/* Whether the call's messages look as they do after it. */
+/* Whether the call's messages are in their final state. */
 static bool call_is_there(const model *before, const model *found, const step *s, int call,
                           int64_t now_ms)
 {

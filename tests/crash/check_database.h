@@ -26,7 +26,7 @@ bool check_database(const char *path, const check_expect *e, char *ret_text, siz
 /* observe.c: everything in the file, by plain SQL. NULL handle of a missing file: an empty model.
  */
 bool observe(sqlite3 *handle, model *ret_model, char *ret_text, size_t size);
-/* Damage, and rules that hold between any two commits. */
+/* Damage, and invariants between any two commits. */
 bool observe_rules(sqlite3 *handle, bool schema, char *ret_text, size_t size);
 /* The text of pawl's tables in that file, for comparing; the caller frees it. NULL: an error. */
 char *observe_schema(sqlite3 *handle);

@@ -6,7 +6,7 @@
 #include <stddef.h>
 
 #define PAGES 48
-/* So that PAGES look like the 16 MB after which the product begins, and four times that like the
+/* So that PAGES count as the 16 MB after which the product begins, and four times that as the
  * 64 MB after which it also truncates. */
 #define SCALE (16 * 1024 * 1024 / 4096 / PAGES + 1)
 
@@ -17,7 +17,7 @@ void *__wrap_sqlite3_wal_hook(sqlite3 *handle, wal_hook hook, void *context);
 
 static _Atomic(wal_hook) product_hook; /* there is only one */
 
-/* Half of the time it is told so much that it truncates. */
+/* Half of the time it gets so many pages that it truncates. */
 static int larger(void *context, sqlite3 *handle, const char *database, int pages)
 {
     int scale = pages >= PAGES && (pages & 1) ? 4 * SCALE : SCALE;

@@ -96,7 +96,7 @@ static pawl_status fill_transaction(crash_run *l, const step *s, pawl_error *err
     return st;
 }
 
-/* As an application should: after a failure its connection is opened anew. */
+/* As an application should: after a failure it opens a new connection. */
 pawl_status crash_run_send_tx(crash_run *l, const step *s, pawl_error *err)
 {
     bool undo = s->verb == SEND_TX_UNDO;
@@ -294,7 +294,7 @@ static pawl_status change_lease(crash_run *l, const step *s, const char *name, p
         return pawl_lease_release(l->store, name, owner, fence, NULL, err);
     st = pawl_lease_release(l->store, name, owner, fence - 1, NULL, err);
     if (st == PAWL_OK)
-        crash_run_wrong(l, "a token that is not the holder's gave the lease back");
+        crash_run_wrong(l, "a token that is not the owner's released the lease");
     return st == PAWL_E_LOST ? PAWL_OK : st;
 }
 

@@ -12,10 +12,10 @@ typedef enum breakage {
     BREAK_NOTHING,
     BREAK_SYNC,        /* the disk says that it has synced, and has not */
     BREAK_SYNCHRONOUS, /* synchronous=OFF */
-    BREAK_FENCE,       /* ack does not look at the fence */
+    BREAK_FENCE,       /* ack does not check the fence */
     BREAK_REAP,        /* reap does not count the attempt */
     BREAK_MARK,        /* fencing tokens are given out without setting any aside */
-    BREAK_LEASE,       /* the release of a lease does not look at the token */
+    BREAK_LEASE,       /* the release of a lease does not check the token */
     BREAK_DOUBT,       /* in doubt is taken for failed */
     BREAKAGE_COUNT
 } breakage;
@@ -44,7 +44,7 @@ typedef struct crash_campaign {
 
 typedef struct crash_campaign_result {
     long operations; /* of the undisturbed scenario */
-    long points;     /* images looked at */
+    long points;     /* images checked */
     long violations;
     char first[1024]; /* the first violation, with the case that shows it; or "" */
 } crash_campaign_result;

@@ -125,7 +125,7 @@ static pawl_status read_all_back(crash_run *l, const step *s, pawl_error *err)
     return PAWL_OK;
 }
 
-/* SQLITE_BUSY is an answer: somebody reads, and the rest is left for later. */
+/* SQLITE_BUSY is a result: there is a reader, and the rest is done later. */
 static pawl_status checkpoint_file(crash_run *l, int mode)
 {
     if (!crash_run_application(l))

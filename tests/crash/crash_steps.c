@@ -113,7 +113,7 @@ const char *verb_name(verb v)
         [LEASE_RELEASE] = "release a lease",
         [LEASE_LATE] = "release a lease late",
         [LEASE_CLEAN] = "clean leases",
-        [READ_BACK] = "look",
+        [READ_BACK] = "read back",
         [REOPEN] = "reopen",
         [WAIT] = "wait",
     };

@@ -37,7 +37,7 @@ typedef enum verb {
     LEASE_TAKE, /* `first` is which lease, here and in the next four */
     LEASE_RENEW,
     LEASE_RELEASE,
-    LEASE_LATE,  /* a release with a token that is not the holder's */
+    LEASE_LATE,  /* a release with a token that is not the owner's */
     LEASE_CLEAN, /* forget those that have ended */
     READ_BACK,   /* read them back */
     REOPEN,      /* close the store and the application's connection, open both again */

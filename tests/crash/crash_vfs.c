@@ -73,7 +73,7 @@ static int open_file(sqlite3_vfs *vfs, const char *path, sqlite3_file *base, int
     *file = (crash_file){.real = (sqlite3_file *)(void *)(file + 1)};
     pthread_mutex_lock(&crash_vfs.lock);
     if (!crash_vfs.lost) {
-        /* Looked at before the unix VFS makes the file. */
+        /* Checked before the unix VFS creates the file. */
         existed = path && access(path, F_OK) == 0;
         code = crash_vfs.real->xOpen(crash_vfs.real, path, file->real, flags, ret_flags);
     }

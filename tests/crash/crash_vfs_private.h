@@ -21,7 +21,7 @@ struct crash_vfs_state {
     bool fault_in_wal;
     long writes_after_failure;
     int64_t now_ms;
-    pthread_mutex_t random_lock; /* its own: SQLite asks for chance with locks held */
+    pthread_mutex_t random_lock; /* its own: SQLite asks for random numbers with locks held */
     uint64_t random;
 };
 extern struct crash_vfs_state crash_vfs;
@@ -33,7 +33,7 @@ typedef struct crash_file {
     disk_file *followed; /* NULL: passed on only */
     bool wal;
     bool sync_directory; /* with the next sync */
-    bool failed;         /* nobody may write through it any more */
+    bool failed;         /* no further writes through it are allowed */
 } crash_file;
 
 extern const sqlite3_io_methods crash_vfs_methods;
@@ -41,7 +41,7 @@ extern const sqlite3_io_methods crash_vfs_methods;
 /* Whether everything fails now. Takes the lock. */
 bool crash_vfs_is_dark(void);
 
-/* What becomes of one operation; called with the lock held. All false: it is carried out. */
+/* The effect of one operation; called with the lock held. All false: it is carried out. */
 typedef struct crash_decision {
     bool refused; /* power is gone */
     bool pending; /* power goes now: it may or may not reach the disk */

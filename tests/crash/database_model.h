@@ -1,6 +1,6 @@
 /*
- * tests/crash/database_model.h - what a database should hold: a queue small enough to be compared
- * whole.
+ * tests/crash/database_model.h - what a database should contain: a queue small enough to be
+ * compared whole.
  *
  * Written down independently of the product: the scenario says what each step does to which
  * message, and model_apply() does it to this.
@@ -30,7 +30,7 @@ typedef struct model_message {
     int64_t run_at_ms;      /* while ready */
 } model_message;
 
-/* A lease that somebody has, or had; all 0: there is none. */
+/* A lease with its owner, or its last one; all 0: there is none. */
 typedef struct model_lease {
     int owner;
     int64_t fence;
@@ -60,7 +60,7 @@ void model_payload(int number, uint8_t *ret_payload);
 /* The message whole. `payload` has room for model_payload_size(). */
 pawl_message_spec model_outgoing(int number, uint8_t *payload, int64_t now_ms);
 pawl_owner model_owner(int number);
-/* 0 for nobody, -1 if it is none of ours. */
+/* 0: no owner, -1: none of ours. */
 int model_owner_number(const uint8_t owner[16]);
 
 void model_init(model *m);

@@ -21,7 +21,7 @@ typedef enum disk_loss {
     DISK_TORN,      /* everything, but only some sectors of the last write */
     DISK_SUBSET,    /* any of the writes */
     DISK_SECTORS,   /* any sectors of any of the writes, in any order */
-    DISK_SCRIBBLED, /* the same, and some of the others hold rubbish */
+    DISK_SCRIBBLED, /* the same, and some of the others contain garbage */
     DISK_LOSS_COUNT
 } disk_loss;
 const char *disk_loss_name(disk_loss loss);

@@ -20,7 +20,7 @@ typedef struct fault_result {
     long in_doubt; /* answers */
     long not_done; /* answers */
     long there;    /* of those in doubt, how many had been done after all */
-    long images;   /* looked at, of a power cut after the end */
+    long images;   /* checked, of a power cut after the end */
     long violations;
     char first[1024];
 } fault_result;
@@ -93,7 +93,7 @@ static void judge_call(crash_run *l, int call, const model *before, const model 
 
 /*
  * A sync of the WAL is the commit itself, or comes after it: "not done" would be a promise that
- * nobody can make.
+ * cannot be made.
  */
 static void judge_status(crash_run *l)
 {

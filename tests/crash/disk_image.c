@@ -31,7 +31,8 @@ static bool coin(fate *f)
     return prng_next(&f->random) & 1;
 }
 
-/* Only bytes of the write itself change: SQLite is told that overwriting is safe beyond them. */
+/* Only bytes of the write itself change: the VFS tells SQLite that it may overwrite safely beyond
+ * them. */
 static void apply_sectors(const disk_op *op, disk_bytes *bytes, fate *f)
 {
     for (size_t from = op->offset; from < op->offset + op->size;) {

@@ -11,7 +11,7 @@
 #define INBOX_MESSAGES 6
 #define INBOX_CALLS 4 /* from this one on: call-out, the others atomic */
 
-/* What each was told before the power went. */
+/* The results that each got before the power loss. */
 typedef struct inbox_answers {
     answer begun[INBOX_MESSAGES]; /* pawl_inbox_begin() or pawl_inbox_call() */
     answer done[INBOX_MESSAGES];

@@ -99,7 +99,7 @@ static pawl_status claim_runs(pawl_store *store, pawl_error *err)
     return st;
 }
 
-/* Whoever has been down asks what it holds. */
+/* After a restart it lists its own messages. */
 static pawl_status ack_runs(pawl_store *store, pawl_error *err)
 {
     pawl_messages *list = NULL;

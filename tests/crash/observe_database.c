@@ -1,4 +1,4 @@
-/* tests/crash/observe_database.c - what is in a database file, read by plain SQL. */
+/* tests/crash/observe_database.c - the contents of a database file, read by plain SQL. */
 #include "check_database.h"
 
 #include <stdio.h>
@@ -23,23 +23,23 @@ static const struct rule {
      "SELECT count(*) FROM pawl_outcome WHERE id NOT IN (SELECT id FROM pawl_body)"},
     {"messages have no lane",
      "SELECT count(*) FROM pawl_queue WHERE lane_id NOT IN (SELECT id FROM pawl_lane)"},
-    {"messages are half held",
+    {"messages are partly claimed",
      "SELECT count(*) FROM pawl_queue WHERE (fence <> 0) <> (lease_until <> 0)"
      " OR (fence <> 0) <> (owner <> zeroblob(16))"},
-    {"held messages are in no claim of their owner",
+    {"running messages are in no claim of their owner",
      "SELECT count(*) FROM pawl_queue q WHERE fence <> 0 AND NOT EXISTS (SELECT 1 FROM pawl_claim "
      "c,"
      " json_each(c.ids) j WHERE c.fence = q.fence AND c.owner = q.owner AND j.value = q.id)"},
     {"claims have outlived the last message that they took",
      "SELECT count(*) FROM pawl_claim c WHERE NOT EXISTS (SELECT 1 FROM json_each(c.ids) j"
      " JOIN pawl_queue q ON q.id = j.value AND q.fence = c.fence)"},
-    {"claims are looked at after a lease in them has ended",
+    {"claims are checked after a lease in them has ended",
      "SELECT count(*) FROM pawl_owned WHERE check_at > lease_until"},
     {"fences are above the last one given out",
      "SELECT (SELECT count(*) FROM pawl_queue WHERE fence > m.fence)"
      " + (SELECT count(*) FROM pawl_claim WHERE fence > m.fence)"
      " + (SELECT count(*) FROM pawl_lease WHERE fence > m.fence) FROM pawl_meta m"},
-    {"lanes count other messages as held than the queue",
+    {"lanes count other messages as running than the queue",
      "SELECT count(*) FROM pawl_lane_stats t WHERE running <> (SELECT count(*) FROM pawl_queue q"
      " WHERE q.lane_id = t.lane_id AND q.fence <> 0)"},
 };
@@ -127,7 +127,7 @@ static bool read_row(sqlite3_stmt *row, model *m, char *ret_text, size_t size)
     const uint8_t *owner = sqlite3_column_blob(row, 6);
 
     if (number < 0 || m->messages[number].state != MODEL_ABSENT) {
-        snprintf(ret_text, size, "there is a message that nobody sent, or one twice");
+        snprintf(ret_text, size, "there is a message that was never sent, or one twice");
         return false;
     }
     if (!same_content(row, number)) {
@@ -191,7 +191,7 @@ static bool read_leases(sqlite3 *handle, model *m, char *ret_text, size_t size)
                 .released = sqlite3_column_int(row, 4) != 0,
             };
         else
-            snprintf(ret_text, size, "there is a lease that nobody took");
+            snprintf(ret_text, size, "there is a lease that was never acquired");
         code = SQLITE_OK;
     }
     if (good && code != SQLITE_DONE)

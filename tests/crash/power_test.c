@@ -6,7 +6,7 @@
 
 #define A_FEW ((1u << DISK_DROPPED) | (1u << DISK_KEPT) | (1u << DISK_SECTORS))
 
-/* A different start in each mode, so that the reduced runs do not look at the same operations. */
+/* A different start in each mode, so that the reduced runs do not test the same operations. */
 static void lose_power(const char *what, pawl_durability durability, long first, long stride)
 {
     crash_campaign c = {.directory = test_directory(), .durability = durability};

@@ -113,7 +113,7 @@ pawl_status cut_send_wrapped(scenario *s, size_t *ret_changed, pawl_error *err)
     return err->status;
 }
 
-/* The application looks for its own row; message and row are there together or not at all. */
+/* The application checks for its own row; message and row exist together or not at all. */
 pawl_status cut_resolve_wrapped(scenario *s, size_t *ret_changed, pawl_error *err)
 {
     if (fixture_count(s->f, "SELECT count(*) FROM {orders}") > 0)
@@ -135,7 +135,7 @@ pawl_status cut_send_undone(scenario *s, size_t *ret_changed, pawl_error *err)
 
 /* ---- claiming ---- */
 
-/* Whoever does not know what it was given asks; only if that is nothing it claims again. */
+/* After an unknown result it lists its own messages; only if there are none it claims again. */
 pawl_status cut_resolve_claim_four(scenario *s, size_t *ret_changed, pawl_error *err)
 {
     size_t owned = 0;
@@ -168,7 +168,7 @@ pawl_status cut_ack_and_claim(scenario *s, size_t *ret_changed, pawl_error *err)
     return st;
 }
 
-/* Both were done or neither: what is still held says which. */
+/* Both were done or neither: the messages still owned show which. */
 pawl_status cut_resolve_ack_and_claim(scenario *s, size_t *ret_changed, pawl_error *err)
 {
     size_t owned = 0;
@@ -181,7 +181,7 @@ pawl_status cut_resolve_ack_and_claim(scenario *s, size_t *ret_changed, pawl_err
 
 /* ---- a lease ---- */
 
-/* pawl cannot be in doubt here, nor may a cut look like a lease that is lost. */
+/* pawl cannot be in doubt here, nor may a cut be taken for a lost lease. */
 pawl_status cut_lease_guard(scenario *s, size_t *ret_changed, pawl_error *err)
 {
     pawl_tx *tx = NULL;
@@ -259,7 +259,7 @@ pawl_status cut_read_messages(scenario *s, size_t *ret_changed, pawl_error *err)
     if (st == PAWL_OK)
         st = scenario_read_owned(s, &owned, err);
     if (st == PAWL_OK && owned != 2)
-        st = part_of_an_answer("held", owned, err);
+        st = part_of_an_answer("owned", owned, err);
     if (st == PAWL_OK)
         st = find_one(s, true, err);
     if (st == PAWL_OK)

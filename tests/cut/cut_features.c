@@ -50,7 +50,7 @@ pawl_status cut_call(scenario *s, size_t *ret_changed, pawl_error *err)
     return st;
 }
 
-/* When it is not known whether it was done, the message is delivered again, which tells. */
+/* If it is unknown whether it was done, the message is delivered again, which shows it. */
 pawl_status cut_call_done(scenario *s, size_t *ret_changed, pawl_error *err)
 {
     pawl_status st = PAWL_OK;
@@ -116,7 +116,7 @@ void cut_job_three_minutes(scenario *s)
     fixture_advance(s->f, 3 * MINUTE_MS);
 }
 
-/* In doubt is resolved by looking again: what was made is not made again. */
+/* In doubt is resolved by the next tick: runs are not created again. */
 pawl_status cut_job_tick(scenario *s, size_t *ret_changed, pawl_error *err)
 {
     pawl_job_tick_result result = PAWL_JOB_TICK_RESULT_INIT;
@@ -134,7 +134,7 @@ pawl_status cut_job_trigger(scenario *s, size_t *ret_changed, pawl_error *err)
     return st;
 }
 
-/* The history tells whether there is a run. */
+/* The history shows whether there is a run. */
 pawl_status cut_job_resolve_trigger(scenario *s, size_t *ret_changed, pawl_error *err)
 {
     pawl_runs *runs = NULL;

@@ -225,7 +225,7 @@ static bool transact(load *l, PGconn *client, const sending *s, bool *ret_doubt,
     return committed;
 }
 
-/* After a COMMIT without an answer the application looks for its row. */
+/* After a COMMIT without a response the application checks for its row. */
 static bool was_committed(load *l, PGconn **client, int number)
 {
     int64_t rows = -1;
@@ -275,8 +275,8 @@ static const char *resume_claim(load *l, pawl_owner owner, pawl_messages **ret_l
         if (st == PAWL_OK)
             return NULL;
         if (st == PAWL_E_IN_DOUBT)
-            return "held() says that it is in doubt";
-        const char *wrong = load_refused(l, "held", st, &err);
+            return "owned() returned in doubt";
+        const char *wrong = load_refused(l, "owned", st, &err);
         if (wrong)
             return wrong;
     }
@@ -319,7 +319,7 @@ static const char *handle_all(load *l, const pawl_messages *list, pawl_receipt *
         const pawl_message *m = pawl_messages_at(list, i);
         long number = strtol(pawl_message_payload(m, NULL), NULL, 10);
         if (number < 0 || number >= LOAD_SENDERS * LOAD_NUMBERS)
-            return "a message was handed out that nobody sent";
+            return "a message was claimed that was never sent";
         if (atomic_fetch_add(&l->hands[number], 1) > 0)
             return test_note("message %ld was handed out twice", number);
         ret_owned[i] = (pawl_receipt){pawl_message_work_id(m), pawl_message_fence(m)};
@@ -360,7 +360,7 @@ const char *load_work(load *l, int worker)
     const char *wrong = NULL;
 
     while (!wrong) {
-        bool last = atomic_load(&l->senders) == 0; /* before looking */
+        bool last = atomic_load(&l->senders) == 0; /* before the claim */
         pawl_messages *list = NULL;
         pawl_error err = PAWL_ERROR_INIT;
         wrong = take_messages(l, owner, &list);

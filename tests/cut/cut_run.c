@@ -43,7 +43,7 @@ static const char *judge_answer(cut_run *r, const scenario_step *step, pawl_stat
         return test_note("it answered PAWL_E_STORE: %s", err->message);
     if (st == PAWL_E_IN_DOUBT && step->kind == SCENARIO_READS)
         return "it only reads, and answered that it is in doubt";
-    /* Whoever asks right after a whole answer cannot know yet that the connection has ended. */
+    /* A call right after a complete response cannot know yet that the connection has ended. */
     if (st == PAWL_E_IN_DOUBT && !cut->asked && cut->type != 'Z')
         return "it answered that it is in doubt, and nothing had been asked";
     if (st == PAWL_E_IN_DOUBT && step->kind == SCENARIO_RESOLVES && reachable(&r->c->plan))

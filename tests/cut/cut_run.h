@@ -1,7 +1,7 @@
 /*
  * tests/cut/cut_run.h - the scenario through the proxy, cut once.
  *
- * A call answers done, not done or in doubt; then the tables are looked at from outside and must
+ * A call answers done, not done or in doubt; then the tables are read from outside and must
  * agree (tests/scenario/scenario.h). What was not done is made again, what is in doubt is resolved
  * as the documentation says, and the scenario goes on to the same end as ever.
  */

@@ -3,7 +3,7 @@
 
 #include "cut_calls.h"
 
-/* The work id of a message that nobody holds is read from outside. */
+/* The work id of a message that is not claimed is read from outside. */
 static void learn_free_messages(scenario *s)
 {
     scenario_learn_message(s, 5);
@@ -18,7 +18,7 @@ static void after_an_hour(scenario *s)
 #define COUNT_WHERE(condition) "SELECT count(*) FROM {message} WHERE " condition
 #define IS(number, rest) COUNT_WHERE("correlation_id = '" number "' AND " rest)
 
-/* Slots that were recorded, and the messages of those that run. */
+/* Occurrences that were recorded, and the messages of those that run. */
 #define RUNS_AND_MESSAGES                                                                          \
     "SELECT (SELECT count(*) FROM {job_run}) +"                                                    \
     " (SELECT count(*) FROM {body} WHERE run_id IS NOT NULL)"
@@ -58,7 +58,7 @@ static const scenario_step steps[] = {
      .operation = {OPERATION_CANCEL, 5, 1, 0}},
     {"claim again", SCENARIO_WRITES, NULL, scenario_claim_rest, COUNT_WHERE("state = 1"), 2,
      .resolve = cut_resolve_claim_rest},
-    {"look", SCENARIO_READS, NULL, cut_read_messages, NULL, 0},
+    {"read messages", SCENARIO_READS, NULL, cut_read_messages, NULL, 0},
     {"take a lease", SCENARIO_WRITES, NULL, scenario_lease_take,
      "SELECT count(*) FROM {lease} WHERE released_at IS NULL", 1, .again = true},
     {"renew a lease", SCENARIO_WRITES, NULL, scenario_lease_renew,

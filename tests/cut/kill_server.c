@@ -47,7 +47,8 @@ static pid_t server_of(const char *data_directory)
     return pid > 1 && works_in((pid_t)pid, data_directory) ? (pid_t)pid : 0;
 }
 
-/* "123 (name) S 45 ...": its state and parent. The name may hold anything, also a parenthesis. */
+/* "123 (name) S 45 ...": its state and parent. The name may contain anything, also a parenthesis.
+ */
 static pid_t parent_of(const char *process, char *ret_state)
 {
     char path[64], line[512];
@@ -72,7 +73,7 @@ static bool stop_process(pid_t process)
     while (state != 'T') {
         if (parent_of(name, &state) == 0 || state == 'Z')
             return false;
-        poll(NULL, 0, 1); /* there is no event for it: it is nobody's child here */
+        poll(NULL, 0, 1); /* there is no event for it: it is not our child */
     }
     return true;
 }

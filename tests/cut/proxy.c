@@ -1,4 +1,4 @@
-/* tests/cut/proxy.c - the proxy's thread, and what a test tells it. */
+/* tests/cut/proxy.c - the proxy's thread, and the commands of a test. */
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>

@@ -18,7 +18,7 @@ typedef enum proxy_deed {
     PROXY_NOTHING,
     PROXY_CUT_BEFORE, /* the message does not arrive any more */
     PROXY_CUT_AFTER,  /* it is the last one that arrives */
-    PROXY_STALL,      /* neither it nor anything else of that session, either way, until told */
+    PROXY_STALL,      /* blocks that session in both directions until the test continues it */
     PROXY_HANG        /* the same for all sessions, and new ones are not answered, either */
 } proxy_deed;
 
@@ -27,7 +27,7 @@ typedef struct proxy_plan {
     proxy_deed deed;
     proxy_way way;
     long at;
-    bool then_refuse; /* let nobody in afterwards */
+    bool then_refuse; /* refuse connections afterwards */
 } proxy_plan;
 
 /* What has happened since the plan was made. */

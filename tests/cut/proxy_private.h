@@ -38,7 +38,7 @@ struct proxy {
     char *server_path;
     char *own_path;
     pthread_t thread;
-    int wake;             /* eventfd: look at what follows again */
+    int wake;             /* eventfd: read the commands again */
     pthread_mutex_t lock; /* guards everything below */
     pthread_cond_t carried_out;
     proxy_plan plan;

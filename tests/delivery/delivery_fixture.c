@@ -163,7 +163,7 @@ void delivery_until_blocked(delivery_fixture *d, int count)
 {
     for (int i = 0; peer_blocked(d->peer) < count; i++) {
         if (i == STEPS_MAX)
-            test_fail("the peer holds %d, not %d", peer_blocked(d->peer), count);
+            test_fail("the peer blocks %d, not %d", peer_blocked(d->peer), count);
         step_delivery(d, 10);
     }
 }

@@ -1,8 +1,8 @@
 /* tests/delivery/delivery_fixture.h - a delivery on a fixture, with destinations of every kind.
  *
  * "peer" and "other" are the peer of tests/transport/peer.h, whose answer the topic says; "narrow"
- * is the same with two places; "dead" is nobody; "moody" is a receiver in this process that answers
- * what delivery_fixture.mood says.
+ * is the same with a concurrency of two; "dead" has no listener; "moody" is a receiver in this
+ * process that answers what delivery_fixture.mood says.
  */
 #ifndef PAWL_TEST_DELIVERY_FIXTURE_H
 #define PAWL_TEST_DELIVERY_FIXTURE_H
@@ -16,7 +16,7 @@
 #include "log_capture.h"
 #include "peer.h"
 
-/* Flapping: good and bad, busy, by turns. Status: what delivery_fixture.answer_status says, over
+/* Flapping: good, bad and busy alternately. Status: what delivery_fixture.answer_status says, over
  * HTTP. Down: no answer. */
 typedef enum delivery_mood {
     MOOD_GOOD,
@@ -53,13 +53,13 @@ void delivery_map(delivery_fixture *d, const pawl_service_options *like);
 
 pawl_work_id delivery_send(delivery_fixture *d, const char *destination, const char *topic,
                            const char *payload);
-/* Turns until this many messages are in the state; fails after very many. */
+/* Steps until this many messages are in the state; fails after very many. */
 void delivery_until(delivery_fixture *d, int64_t count, pawl_state state);
-/* Turns until nothing is in flight, nor to be answered for. */
+/* Steps until nothing is in flight and all results are stored. */
 void delivery_run_until_idle(delivery_fixture *d);
-/* Turns until the peer holds so many. */
+/* Steps until the peer blocks this many. */
 void delivery_until_blocked(delivery_fixture *d, int count);
-/* So many turns, without waiting. */
+/* This many steps, without waiting. */
 void delivery_steps(delivery_fixture *d, int turns);
 int64_t delivery_count(delivery_fixture *d, pawl_state state);
 int64_t delivery_leased(delivery_fixture *d);
@@ -68,7 +68,7 @@ pawl_destination_stats delivery_stats(delivery_fixture *d, const char *destinati
 /* On a thread of its own, until delivery_join(). */
 void delivery_run(delivery_fixture *d);
 pawl_status delivery_join(delivery_fixture *d);
-/* Until this many messages are in the state, looking at the store; fails after a minute. */
+/* Until this many messages are in the state, by polling the store; fails after a minute. */
 void delivery_expect(delivery_fixture *d, int64_t count, pawl_state state);
 
 #endif

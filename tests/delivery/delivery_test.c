@@ -82,7 +82,7 @@ PAWL_TEST(with_count_every_send_it_is_sent_six_times_with_growing_pauses)
         assert_int_equal(i + 1, pawl_message_retries(queue_get(d->f, id)));
         assert_in_range(wait_us(d, id), seconds[i] * 1000000, seconds[i] * 1000000 + 500000);
         fixture_advance(d->f, seconds[i] * 1000 + 501);
-        /* The store's clock was moved by hand: nobody is woken by that. */
+        /* Moving the virtual clock wakes no worker. */
         while (pawl_message_retries(queue_get(d->f, id)) == (int)i + 1 &&
                pawl_message_state(queue_get(d->f, id)) != PAWL_STATE_FAILED)
             delivery_steps(d, 1);
@@ -192,7 +192,7 @@ PAWL_TEST(a_slow_destination_has_its_own_limit_and_delays_no_other)
     delivery_fixture *d = open_usual();
 
     for (int i = 0; i < 5; i++)
-        delivery_send(d, "narrow", "hold", "1");
+        delivery_send(d, "narrow", "block", "1");
     for (int i = 0; i < 5; i++)
         delivery_send(d, "peer", "ok", "2");
     delivery_until(d, 5, PAWL_STATE_DONE);
@@ -212,8 +212,8 @@ PAWL_TEST(the_delivery_as_a_whole_has_a_limit_too)
     d->options.batch = 2;
     delivery_start(d);
     for (int i = 0; i < 4; i++) {
-        delivery_send(d, "peer", "hold", "1");
-        delivery_send(d, "other", "hold", "1");
+        delivery_send(d, "peer", "block", "1");
+        delivery_send(d, "other", "block", "1");
     }
     delivery_steps(d, 6);
     assert_int_equal(3, delivery_leased(d));
@@ -227,7 +227,7 @@ PAWL_TEST(leases_are_renewed_while_a_send_lasts)
 
     d->options.lease_ms = 3000;
     delivery_start(d);
-    pawl_work_id id = delivery_send(d, "peer", "hold", "1");
+    pawl_work_id id = delivery_send(d, "peer", "block", "1");
     delivery_until_blocked(d, 1);
     int64_t until = pawl_message_lease_until(queue_get(d->f, id)).us;
     fixture_advance(d->f, 2000);
@@ -246,7 +246,7 @@ PAWL_TEST(a_message_that_is_cancelled_meanwhile_stays_so)
 
     d->options.lease_ms = 3000;
     delivery_start(d);
-    pawl_work_id id = delivery_send(d, "peer", "hold", "1");
+    pawl_work_id id = delivery_send(d, "peer", "block", "1");
     delivery_until_blocked(d, 1);
     assert_int_equal(1, queue_cancel(d->f, id));
     while (delivery_stats(d, "peer").in_flight > 0) { /* until the next renewal */
@@ -299,7 +299,7 @@ PAWL_TEST(a_new_service_map_applies_from_the_next_message)
 
     delivery_send(d, "peer", "ok", "1");
     delivery_until(d, 1, PAWL_STATE_DONE);
-    like.name = "somebody";
+    like.name = "another";
     assert_ok(pawl_services_new(&like, 1, NULL, &few, &err), &err);
     pawl_delivery_set_services(d->delivery, few);
     pawl_services_unref(few);

@@ -130,7 +130,7 @@ static delivery_fixture *with_timeout(int64_t timeout_ms)
 PAWL_TEST(a_timeout_does_not_count_while_the_destination_answers_no_message)
 {
     delivery_fixture *d = with_timeout(100);
-    pawl_work_id id = delivery_send(d, "peer", "hold", "1");
+    pawl_work_id id = delivery_send(d, "peer", "block", "1");
     const pawl_message *m = until_ended(d, id, 1);
 
     assert_int_equal(0, pawl_message_retries(m));
@@ -140,7 +140,7 @@ PAWL_TEST(a_timeout_does_not_count_while_the_destination_answers_no_message)
 PAWL_TEST(a_timeout_counts_if_the_destination_answered_another_meanwhile)
 {
     delivery_fixture *d = with_timeout(1500);
-    pawl_work_id id = delivery_send(d, "peer", "hold", "1");
+    pawl_work_id id = delivery_send(d, "peer", "block", "1");
 
     delivery_until_blocked(d, 1);
     delivery_send(d, "peer", "ok", "2");

@@ -40,7 +40,7 @@ PAWL_TEST(one_dead_and_one_slow_destination_delay_no_other)
     delivery_run(d);
     for (int i = 0; i < 200; i++) {
         const char *name = names[i % (int)COUNT_OF(names)];
-        delivery_send(d, name, i % 5 == 3 ? "hold" : "ok", "x");
+        delivery_send(d, name, i % 5 == 3 ? "block" : "ok", "x");
     }
     delivery_expect(d, 120, PAWL_STATE_DONE);
     assert_int_equal(2, delivery_stats(d, "narrow").in_flight);
@@ -59,7 +59,7 @@ PAWL_TEST(stopped_under_load_it_leaves_nothing_leased_and_counts_nothing)
     delivery_start(d);
     delivery_run(d);
     for (int i = 0; i < 60; i++)
-        delivery_send(d, i % 2 ? "peer" : "narrow", i % 2 ? "ok" : "hold", "x");
+        delivery_send(d, i % 2 ? "peer" : "narrow", i % 2 ? "ok" : "block", "x");
     until(peer_blocked(d->peer) >= 1);
     stop_delivery(d); /* with sends that would never end */
     assert_true(fixture_count(d->f, "SELECT count(*) FROM {message} WHERE state IN (0, 6)") >= 30);
@@ -77,7 +77,7 @@ PAWL_TEST(within_the_grace_sends_may_end)
 
     delivery_start(d);
     delivery_run(d);
-    delivery_send(d, "peer", "hold", "x");
+    delivery_send(d, "peer", "block", "x");
     until(peer_blocked(d->peer) >= 1);
     pawl_delivery_request_stop(d->delivery);
     peer_release(d->peer);
@@ -110,7 +110,7 @@ static void expect_behind_a_lock(int64_t timeout_ms, const char *text)
     d->options.lease_ms = 3000; /* the renewal after a second meets the lock */
     delivery_start(d);
     delivery_run(d);
-    delivery_send(d, "peer", "hold", "x");
+    delivery_send(d, "peer", "block", "x");
     until(peer_blocked(d->peer) >= 1);
     if (fixture_is_postgres(d->f)) {
         fixture_tx_exec(d->f, 0, "BEGIN");

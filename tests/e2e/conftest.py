@@ -20,7 +20,7 @@ from program import Database, run_pawl, until
 POSTGRES = os.environ.get("PAWL_TEST_POSTGRES")
 HARNESS = pathlib.Path(__file__).parent.parent / "harness"
 ENGINE_FIXTURES = ["db", "empty_db", "scene", "engine"]
-SPARES = []  # schemas of earlier tests, emptied: (name, how it looks when it is new)
+SPARES = []  # schemas of earlier tests, emptied: (name, fingerprint when new)
 
 
 def pytest_configure(config):
@@ -74,7 +74,7 @@ def empty(schema, looks):
 
 
 def take_schema(folder):
-    """Name and looks of a schema with pawl's tables and nothing in them."""
+    """Name and fingerprint of a schema with pawl's tables and no rows."""
     if SPARES:
         return SPARES.pop()
     schema = f"t_{secrets.token_hex(8)}"
@@ -131,7 +131,7 @@ def gate(tmp_path):
                 try:
                     return os.open(self.path, os.O_WRONLY | os.O_NONBLOCK)
                 except OSError:
-                    return None  # nobody waits there yet
+                    return None  # no command waits there yet
             fd = until(try_open)
             os.write(fd, b"go\n")
             os.close(fd)

@@ -171,7 +171,7 @@ class Terminal:
 
 
 def picture(shown):
-    """The lines that somebody at the terminal sees in the end."""
+    """The lines that a user at the terminal sees in the end."""
     lines = []
     for line in shown.replace("\r\n", "\n").split("\n"):
         cells = []

@@ -23,7 +23,7 @@ def read_message(connection):
 class Proxy:
     """`plan` says what becomes of the next requests; those after it are passed on.
 
-    cut: closed before the request goes on; drop: the answer is thrown away; hold: the answer is kept until
+    cut: closed before the request goes on; drop: the response is dropped; block: the response is kept until
     the sender gives up or release() is called, and then thrown away.
     """
 
@@ -58,14 +58,14 @@ class Proxy:
                 self.answered.put(answer)
                 if what == "pass":
                     connection.sendall(answer)
-                if what == "hold":
+                if what == "block":
                     watcher = threading.Thread(target=self.watch, args=(connection,), daemon=True)
                     watcher.start()
                     self.released.wait()
                     connection.shutdown(socket.SHUT_RDWR)
                     watcher.join()
             except OSError:
-                pass  # somebody died
+                pass  # one side died
 
     def watch(self, connection):
         """The sender gives up: it closes, or is reset."""

@@ -1,4 +1,4 @@
-"""What a command inherits from pawl: descriptors 0 to 2, and no variable that holds a secret."""
+"""What a command inherits from pawl: descriptors 0 to 2, and no variable that contains a secret."""
 
 import os
 import signal
@@ -34,7 +34,7 @@ def seen(db):
 
 
 def with_password(db):
-    """The same database by a URL that holds a password, which SQLite has no use for."""
+    """The same database by a URL that contains a password, which SQLite has no use for."""
     return f"{db.url} password={PASSWORD}" if db.engine == "postgres" else None
 
 
@@ -95,7 +95,7 @@ def test_a_command_of_the_daemon_inherits_neither(serve, empty_db):
 
 @pytest.mark.parametrize("umask", [0, 0o022, 0o277])
 def test_sqlite_files_are_for_their_owner_alone(tmp_path, umask):
-    """-wal, -shm and the lock file are there while a command holds the store open."""
+    """-wal, -shm and the lock file exist while a command has the store open."""
     url = f"sqlite:{tmp_path}/app.db"
 
     def run(*args):

@@ -1,4 +1,4 @@
-"""pawl config: what holds, where it comes from, and what is wrong with it. It needs no database."""
+"""pawl config: effective settings, their sources and their errors. It needs no database."""
 
 import json
 import pathlib
@@ -35,7 +35,7 @@ def test_the_manual_is_the_help_of_the_program():
     result = run_pawl("config", "reference")
     assert result.returncode == 0
     assert result.stdout.decode() == MANUAL.read_text(), \
-        "write docs/configuration.md anew: pawl config reference > docs/configuration.md"
+        "regenerate docs/configuration.md: pawl config reference > docs/configuration.md"
 
 
 def test_flags_go_before_environment_and_environment_before_file(file):
@@ -108,12 +108,12 @@ def test_everything_that_is_wrong_is_said_at_once(file):
     path = file("[server]\nlisen = 127.0.0.1:1\nmax_body = 1MB\n[servr]\nanything = 1\n"
                 "[inbox]\nmax_attempts = 0\nno equals sign\n[service]\n[receive x]\n")
     result = check(path)
-    refused(result, 64, f"{path}:2: [server] has no key 'lisen'; did you mean 'listen'?",
+    refused(result, 64, f"{path}:2: unknown key 'lisen' in [server]; did you mean 'listen'?",
             f"{path}:3: [server] max_body must be a size such as 512, 64KiB or 1MiB, from 1KiB to "
             "64MiB, not '1MB'",
-            f"{path}:4: there is no section [servr]; did you mean [server]?",
-            f"{path}:7: [inbox] max_attempts must be a whole number from 1 to 1000, not '0'",
-            f"{path}:8: a line looks like key = value",
+            f"{path}:4: unknown section [servr]; did you mean [server]?",
+            f"{path}:7: [inbox] max_attempts must be an integer from 1 to 1000, not '0'",
+            f"{path}:8: invalid line; use key = value",
             f"{path}:9: [service] needs a name: [service NAME]",
             f"{path}:10: [receive x] must have exactly one of forward, command and enqueue; it has 0",
             "7 problems")
@@ -125,27 +125,27 @@ def test_everything_that_is_wrong_is_said_at_once(file):
 
 
 @pytest.mark.parametrize("text, said", [
-    ("listen = 127.0.0.1:1\n", ":1: this stands before the first section"),
+    ("listen = 127.0.0.1:1\n", ":1: a setting before the first section"),
     ("[server]\nlisten = 127.0.0.1:1\nlisten = here\n", "use ADDRESS:PORT, such as 127.0.0.1:7295"),
-    ("[server]\nsocket = a\nsocket = b\n", ":3: [server] socket is set twice: line 2 sets it, too"),
-    ("[server]\n[log]\n[server]\n", ":3: [server] was begun in line 1 already"),
-    ("[server x]\n", ":1: [server] has no name behind it"),
-    ("[server\n", ":1: a heading looks like [server]"),
-    ("[server] x\n", ":1: a heading looks like [server]"),
-    ("[server]\nsocket =\n", "socket must be a text that is not empty"),
+    ("[server]\nsocket = a\nsocket = b\n", ":3: [server] socket is set twice, here and in line 2"),
+    ("[server]\n[log]\n[server]\n", ":3: duplicate section [server]; it begins in line 1"),
+    ("[server x]\n", ":1: [server] takes no name"),
+    ("[server\n", ":1: invalid section heading"),
+    ("[server] x\n", ":1: invalid section heading"),
+    ("[server]\nsocket =\n", "socket must be a non-empty string"),
     ("[server]\nsocket = " + "x" * 120 + "\n", "a unix socket's path may have 107"),
-    ("[server]\n; fine\nsocket = " + "x" * 8184 + "\n", ":3: the line has 8193 bytes; it may have 8192"),
-    ("[server]\nsocket = a\0b\n", ":2: the line has bytes that are not text in UTF-8"),
-    ("[server]\nsocket = a\033[31mb\n", ":2: the line has bytes that are not text in UTF-8"),
-    ("[server]\nlisten = 0.0.0.0:80\n", "token, tls_cert and tls_key in [server] must be set"),
+    ("[server]\n; fine\nsocket = " + "x" * 8184 + "\n", ":3: the line has 8193 bytes; the maximum is 8192"),
+    ("[server]\nsocket = a\0b\n", ":2: the line is not valid UTF-8"),
+    ("[server]\nsocket = a\033[31mb\n", ":2: the line is not valid UTF-8"),
+    ("[server]\nlisten = 0.0.0.0:80\n", "needs token, tls_cert and tls_key in [server]"),
     ("[server]\nlisten = [::]:80\n", "is not a loopback address"),
     ("[server]\nlisten = 127.0.0.1:99999\n", "invalid address"),
-    ("[server]\nlisten = 127.0.0.1:1,\n", "words with commas between them"),
-    ("[server]\ntls_cert = /none\n", "tls_cert needs tls_key beside it"),
-    ("[server]\ntls_cert = /none\n", "names a file that cannot be read: '/none'"),
+    ("[server]\nlisten = 127.0.0.1:1,\n", "a comma-separated list"),
+    ("[server]\ntls_cert = /none\n", "tls_cert requires tls_key, too"),
+    ("[server]\ntls_cert = /none\n", "'/none' cannot be read"),
     ("[server]\ntoken = env:NO_SUCH_VARIABLE\n", "NO_SUCH_VARIABLE does not exist"),
     ("[server]\ntoken = file:/none\n", "the secret file:/none does not exist"),
-    ("[database]\ntimeout = 30\n", "a length of time such as 250ms, 30s"),
+    ("[database]\ntimeout = 30\n", "a duration such as 250ms, 30s"),
     ("[database]\ndeploy = maybe\n", "must be on or off, not 'maybe'"),
     ("[log]\nlevel = loud\n", "must be debug, info, warning or error, not 'loud'"),
     ("[inbox]\nretention = 1h\n", "must be at least twice the retry_window"),
@@ -156,7 +156,7 @@ def test_everything_that_is_wrong_is_said_at_once(file):
     ("[service a]\nretry_max = 1s\n", "must not be less than retry_base"),
     ("[service a]\ntimeout = 1s\n", "connect_timeout must not be more than timeout"),
     ("[receive a]\nforward = x\n", "must begin with http://"),
-    ("[receive a]\ncommand = x\ndestination = b\n", "has a meaning only beside enqueue"),
+    ("[receive a]\ncommand = x\ndestination = b\n", "requires enqueue"),
 ])
 def test_errors_are_reported(file, text, said):
     path = file(text)
@@ -193,12 +193,12 @@ def test_a_file_that_is_missing_is_said(tmp_path):
 
 
 def test_a_missing_database_is_said(file):
-    refused(run_pawl("config", "check", "-c", file("")), 64, "which database?")
+    refused(run_pawl("config", "check", "-c", file("")), 64, "no database given")
 
 
 def test_a_wrong_flag_is_named_by_its_own_name():
     refused(run_pawl("config", "check", "--db", "sqlite:x", "--grace", "soon"), 64,
-            "--grace must be a length of time")
+            "--grace must be a duration")
     refused(run_pawl("config", "check", "--db", "sqlite:x", PAWL_LOG_LEVEL="loud"), 64,
             "PAWL_LOG_LEVEL must be debug, info, warning or error, not 'loud'")
 

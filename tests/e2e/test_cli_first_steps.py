@@ -1,4 +1,4 @@
-"""What somebody who is new to pawl meets first."""
+"""What a new user of pawl meets first."""
 
 import json
 import socket
@@ -71,7 +71,7 @@ def test_a_line_may_have_8_kib(tmp_path):
     result = run_pawl("config", "show", "--config", file, "--db", "sqlite:app.db")
     assert result.returncode == 0 and command in result.stdout.decode(), result
     file.write_text(f"[receive a]\ncommand = {command}x\n")
-    refused(run_pawl("config", "check", "--config", file, "--db", "sqlite:app.db"), 64, "it may have 8192")
+    refused(run_pawl("config", "check", "--config", file, "--db", "sqlite:app.db"), 64, "the maximum is 8192")
 
 
 def check(tmp_path, service, *args):
@@ -86,7 +86,7 @@ def check(tmp_path, service, *args):
                                   "172.16.0.1", "169.254.169.254", "[fd00::1]", "[::ffff:10.0.0.1]", "127.1"])
 def test_a_private_url_needs_allow_private(tmp_path, host):
     url = f"url = http://{host}/\nsecret = file:secret"
-    refused(check(tmp_path, url), 64, "[service a] url names a loopback or private address", "allow_private = on")
+    refused(check(tmp_path, url), 64, "[service a] url is a loopback or private address", "allow_private = on")
     assert check(tmp_path, f"{url}\nallow_private = on").returncode == 0
     assert check(tmp_path, f"{url}\nproxy = http://proxy.example:3128").returncode == 0
 
@@ -98,7 +98,7 @@ def test_other_urls_do_not(tmp_path, url):
 
 
 def test_a_service_in_the_same_process_is_no_service_of_a_daemon(tmp_path):
-    refused(check(tmp_path, "url = inproc://a\nsecret = file:secret"), 64, "[service a] url is for a receiver in the same process")
+    refused(check(tmp_path, "url = inproc://a\nsecret = file:secret"), 64, "[service a] url is inproc://, which pawl serve does not support")
 
 
 def test_a_service_without_a_secret_is_reported(tmp_path):
@@ -178,7 +178,7 @@ def dead_record(serve, number):
     assert daemon.end() == 0
 
 
-@pytest.mark.parametrize("action, would", [("retry", "retried"), ("purge", "forgotten")])
+@pytest.mark.parametrize("action, would", [("retry", "retried"), ("purge", "purged")])
 def test_changing_the_inbox_can_be_tried(serve, empty_db, action, would):
     dead_record(serve, 2)
     assert f"2 messages would be {would}" in empty_db.text("inbox", action, "--all", "--dry-run")

@@ -1,4 +1,4 @@
-"""pawl inbox: looking at what was received, and at what is dead of it."""
+"""pawl inbox: inspecting received messages, retrying and purging dead ones."""
 
 import sqlite3
 import subprocess
@@ -97,9 +97,9 @@ def test_purge_asks(some):
     assert code == 1 and "all dead messages of bank" in shown
     assert listed(some, "--state", "dead") == ["4", "2"]
     code, shown = on_terminal(args, answer=b"y\n", cwd=some.folder)
-    assert code == 0 and "forgot 1 message" in shown
+    assert code == 0 and "purged 1 message" in shown
     assert listed(some, "--state", "dead") == ["2"]
-    assert some.text("inbox", "purge", "shop", "2") == "forgot 1 message\n"
+    assert some.text("inbox", "purge", "shop", "2") == "purged 1 message\n"
     refused(some.raw("inbox", "show", "shop", "2"), 66)
 
 

@@ -63,7 +63,7 @@ def test_intervals_count_from_the_given_time():
 @pytest.mark.parametrize("args, code, said", [
     (["job"], 64, "pawl job next SCHEDULE"),
     (["job", "nxet", "@daily"], 64, "did you mean 'next'"),
-    (["job", "next"], 64, "which schedule?"),
+    (["job", "next"], 64, "no schedule given"),
     (["job", "next", "30 25 * * *"], 64, "column 4 of the schedule: the hour must be 0 to 23, not 25"),
     (["job", "next", "0 0 31 2 *"], 64, "never fire"),
     (["job", "next", "*/90 * * * *"], 64, "every 90m"),
@@ -179,9 +179,9 @@ def test_a_job_is_triggered_handled_and_remembered(db):
     assert (first["state"], first["triggered"], first["attempts"], first["output"]) == ("done", True, 1, lines[0] + "\n")
     assert first["created_at"] <= first["started_at"] <= first["ended_at"] and first["claimed_by"]
     assert db.json("job", "show", "report")["last_run_state"] == "done"
-    assert "triggered by hand" in db.text("job", "runs", "report")
+    assert "triggered manually" in db.text("job", "runs", "report")
     page = db.text("job", "runs", "report", "--output", "--limit", "1")
-    assert page.startswith(f"run          {second['run_id']}, triggered by hand\n") and lines[1] in page
+    assert page.startswith(f"run          {second['run_id']}, triggered manually\n") and lines[1] in page
     assert [one["run_id"] for one in runs(db, "report", "--before", second["run_id"])] == [first["run_id"]]
     assert runs(db, "report", "--state", "failed,skipped") == []
     assert len(runs(db, "report", "--state", "done", "--state", "failed")) == 2
@@ -284,7 +284,7 @@ WRONG = [
     (["add", "j", "0", "6", "*", "*", "*", "-t", "t"], "quote the schedule"),
     ([*ADD, "--misfire", "al"], "--misfire must be once, all or skip, not 'al'; did you mean 'all'?"),
     ([*ADD, "--overlap", "never"], "--overlap must be skip, allow or queue, not 'never'"),
-    ([*ADD, "--jitter", "-5s"], "--jitter must be a length of time"),
+    ([*ADD, "--jitter", "-5s"], "--jitter must be a duration"),
     ([*ADD, "--lease", "500ms"], "--lease must be from 1s to 7d"),
     ([*ADD, "--lease", "10s", "--heartbeat", "10s"], "heartbeat_ms must be less than lease_ms"),
     ([*ADD, "--keep", "0"], "--keep must be"),

@@ -1,4 +1,4 @@
-"""pawl lock and pawl lease: one holder at a time, and what becomes of the one that was overtaken."""
+"""pawl lock and pawl lease: one owner at a time, and an owner whose lease has expired."""
 
 import json
 import os
@@ -127,7 +127,7 @@ def test_an_owner_suspended_past_its_lease_is_replaced_and_notified(db, lock):
     second = lock("a", "--wait", "1m", "--", "sh", "-c", "echo $PAWL_FENCE; echo > took; read x < go")
     os.mkfifo(db.folder / "go")
     until((db.folder / "took").exists)
-    assert alive(pid)  # nobody could tell it yet: this is what the token is for
+    assert alive(pid)  # it cannot know yet: this is what the token is for
     assert lease(db, "a")["fence"] > token
     first.signal(signal.SIGCONT)
     code, _, said = first.end()

@@ -132,7 +132,7 @@ def test_an_acknowledgement_whose_answer_is_lost(db, far, gate):
 
 @pytest.mark.only_on("postgres")
 def test_a_claim_whose_answer_is_lost(db, far):
-    """What was claimed is found again by asking what we hold: no attempt is lost to the lease."""
+    """Claimed messages are found again by listing our own: no attempt is lost to the lease."""
     near, (db, proxy) = db, far
     proxy.lose_answer_to = b".claim_batch("
     work_id = near.send("t", "x")
@@ -143,7 +143,7 @@ def test_a_claim_whose_answer_is_lost(db, far):
 
 @pytest.mark.only_on("postgres")
 def test_a_send_in_doubt_names_the_id_to_send_again(db, far):
-    """A message without options and with a new id takes the fast path, and can be sent again all the same."""
+    """A message without options and with a new id takes the fast path, and can be sent again anyway."""
     near, (db, proxy) = db, far
     proxy.lose_answer_to = b".enqueue_plain("
     proxy.cut_then = True
@@ -167,7 +167,7 @@ def test_a_send_whose_response_is_lost(db, far):
 
 
 def test_a_result_waits_for_a_busy_database(tmp_path, gate):
-    """SQLite only: somebody else holds the write lock when the command ends."""
+    """SQLite only: another process has the write lock when the command ends."""
     db = Database("sqlite", f"sqlite:{tmp_path}/app.db", [], tmp_path)
     db.run("init")
     work_id = db.send("t")

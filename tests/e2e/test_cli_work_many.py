@@ -130,7 +130,7 @@ def test_a_command_inherits_neither_descriptors_nor_blocked_signals(db):
 def test_until_empty_handles_messages_of_a_killed_worker(db, start, gate):
     work_id = db.send("t")
     worker = start("--lease", "1s", "--exec", f"touch begun; {gate.wait}")
-    until((db.folder / "begun").exists)  # or nobody would come to the gate
+    until((db.folder / "begun").exists)  # or no command would reach the gate
     worker.kill()
     gate.open()
     until(lambda: db.work("true")["done"] == 1)

@@ -54,7 +54,7 @@ print(json.dumps({
 
 
 @pytest.fixture(scope="module")
-def told():
+def results():
     environment = {name: value for name, value in os.environ.items() if name != "PAWL_TEST_POSTGRES"}
     environment["PAWL_BIN"] = str(PAWL)
     done = subprocess.run([WITH_POSTGRES, sys.executable, "-c", SCRIPT], env=environment, capture_output=True,
@@ -63,50 +63,50 @@ def told():
     return json.loads(done.stdout)
 
 
-def test_init_reports_missing_roles_and_the_next_step(told):
-    code, out, error = told["init"]
+def test_init_reports_missing_roles_and_the_next_step(results):
+    code, out, error = results["init"]
     assert code == 0 and "Created the schema" in out
     assert "pawl_send, pawl_work, pawl_admin" in error and "pawl grant" in error
-    assert told["before"] == "0"
-    assert told["again"][0] == 0 and told["again"][2] == ""
-    assert told["owner"][0] == 0
+    assert results["before"] == "0"
+    assert results["again"][0] == 0 and results["again"][2] == ""
+    assert results["owner"][0] == 0
 
 
-def test_init_names_the_missing_roles_in_json(told):
-    code, out, error = told["json"]
+def test_init_names_the_missing_roles_in_json(results):
+    code, out, error = results["json"]
     assert code == 0 and "pawl grant" in error
     assert json.loads(out)["missing_roles"] == ["pawl_send", "pawl_work", "pawl_admin"]
-    assert json.loads(told["handed"][1])["missing_roles"] == []
+    assert json.loads(results["handed"][1])["missing_roles"] == []
 
 
-def test_a_superuser_gives_everything_to_the_schemas_owner(told):
-    assert told["handed"][0] == 0, told["handed"][2]
-    assert told["others"] == ""
-    assert int(told["definers"]) > 80
-    assert [one[0] for one in told["works"]] == [0, 0], told["works"]
+def test_a_superuser_gives_everything_to_the_schemas_owner(results):
+    assert results["handed"][0] == 0, results["handed"][2]
+    assert results["others"] == ""
+    assert int(results["definers"]) > 80
+    assert [one[0] for one in results["works"]] == [0, 0], results["works"]
 
 
-def test_grant_needs_the_right_to_create_roles(told):
-    code, _, error = told["denied"]
+def test_grant_needs_the_right_to_create_roles(results):
+    code, _, error = results["denied"]
     assert code == 77 and "pawl_send, pawl_work, pawl_admin" in error and "CREATEROLE" in error
 
 
-def test_a_user_without_rights_cannot_grant(told):
-    code, _, error = told["stranger"]
+def test_a_user_without_rights_cannot_grant(results):
+    code, _, error = results["stranger"]
     assert code == 77, error
 
 
-def test_grant_makes_the_roles_and_may_be_repeated(told):
-    assert told["grant"][0] == 0 and "pawl_send" in told["grant"][1]
-    assert told["after"] == "3" and told["owners"] == "0"
-    assert json.loads(told["repeated"][1]) == {"roles": ["pawl_send", "pawl_work", "pawl_admin"]}
-    assert told["sender"][0] == 0, told["sender"][2]
+def test_grant_makes_the_roles_and_may_be_repeated(results):
+    assert results["grant"][0] == 0 and "pawl_send" in results["grant"][1]
+    assert results["after"] == "3" and results["owners"] == "0"
+    assert json.loads(results["repeated"][1]) == {"roles": ["pawl_send", "pawl_work", "pawl_admin"]}
+    assert results["sender"][0] == 0, results["sender"][2]
 
 
-def test_grant_restores_changed_rights(told):
-    assert told["spoilt"][0] == 0
-    assert told["rights"] == "f"
-    assert told["sends"][0] == 0, told["sends"][2]
+def test_grant_restores_changed_rights(results):
+    assert results["spoilt"][0] == 0
+    assert results["rights"] == "f"
+    assert results["sends"][0] == 0, results["sends"][2]
 
 
 def test_sqlite_has_no_roles(tmp_path):

@@ -1,4 +1,4 @@
-"""pawl serve among enemies: smuggled requests, slow connections, and a search for what must not be told."""
+"""pawl serve under attack: smuggled requests, slow connections, and a search for leaked secrets."""
 
 import base64
 import os
@@ -17,7 +17,7 @@ HEAD = LINE + b"Host: x\r\nContent-Type: application/json\r\n"
 CHUNKS = HEAD + b"Transfer-Encoding: chunked\r\n\r\n"
 PLAIN = HEAD + b"Content-Length: 2\r\n\r\n{}"
 
-# What somebody in front of us may read in another way. A whole and rightly signed request follows each.
+# Requests that a proxy in front of us may parse differently. A valid signed request follows each.
 PROBES = {
     "LF in all lines": PLAIN.replace(b"\r\n", b"\n"),
     "LF in one line": HEAD + b"X: 1\nContent-Length: 2\r\n\r\n{}",
@@ -112,7 +112,7 @@ def test_health_answers_while_slow_connections_pile_up(serve):
         poll = select.poll()
         for connection in slow:
             poll.register(connection, select.POLLIN | select.POLLHUP)
-        assert poll.poll(0) == []  # all are still there: nobody was cut to make room
+        assert poll.poll(0) == []  # all are still open: none was closed to make room
         for connection in slow[::10]:
             connection.sendall(b"P")
         assert daemon.health()[0] == 200

@@ -173,10 +173,10 @@ def test_3_the_network_fails_while_it_is_sent(scene):
 
 
 def receiver_dies(scene, where):
-    bank = scene.start_bank(f"hold={where}")
+    bank = scene.start_bank(f"block={where}")
     shop = scene.start_shop()
     sent = scene.send(7)
-    bank.hear("holding 7")
+    bank.hear("blocked 7")
     bank.kill()
     shop.hear("not sent, deferred")
     assert scene.bank.rows() == []
@@ -199,17 +199,17 @@ def test_5_the_receiver_dies_before_its_commit(scene):
 @pytest.mark.parametrize("scene", ["postgres"], indirect=True)
 def test_a_row_that_is_not_in_the_transaction_would_be_found(scene):
     """Wrong on purpose: this row is there after the receiver's death, and would be a second time."""
-    bank = scene.start_bank("hold=outside")
+    bank = scene.start_bank("block=outside")
     scene.start_shop()
     scene.send(7)
-    bank.hear("holding 7")
+    bank.hear("blocked 7")
     bank.kill()
     assert scene.bank.rows() == [7]
 
 
 @pytest.mark.parametrize("dies", [False, True], ids=["and_lives", "and_dies"])
 def test_6_the_acknowledgement_is_lost(scene, dies):
-    scene.through("hold" if dies else "drop")
+    scene.through("block" if dies else "drop")
     bank = scene.start_bank()
     shop = scene.start_shop()
     sent = scene.send(7)
@@ -226,7 +226,7 @@ def test_6_the_acknowledgement_is_lost(scene, dies):
 
 
 def test_7_the_sender_does_not_wait_for_the_acknowledgement(scene):
-    scene.through("hold")
+    scene.through("block")
     scene.start_bank()
     shop = scene.start_shop("connect_timeout = 200ms\ntimeout = 1s\n")
     sent = scene.send(7)
@@ -251,10 +251,10 @@ def test_8_it_expires_before_it_is_delivered(scene):
 
 @mostly("sqlite")
 def test_9_both_die(scene):
-    bank = scene.start_bank("hold=written")
+    bank = scene.start_bank("block=written")
     shop = scene.start_shop()
     sent = scene.send(7)
-    bank.hear("holding 7")
+    bank.hear("blocked 7")
     shop.kill()
     bank.kill()
     assert scene.bank.rows() == []
@@ -286,7 +286,7 @@ def test_10_a_damaged_file_is_refused_and_a_backup_goes_on(tmp_path, begin, code
 
 
 def test_sigterm_under_load_loses_nothing_and_leaves_nothing_leased(scene):
-    """First the sender is told to end, then the receiver; each leaves in the middle of its work."""
+    """First the sender is stopped, then the receiver; each in the middle of its work."""
     bank_config = f"[receive *]\nenqueue = *\n[service till]\nsecret = file:{scene.secret}\n"
 
     def start_bank():

@@ -22,7 +22,7 @@ for command in ["curl", "openssl"]:
 
 
 class Shell:
-    """A directory, and a pawl in PATH that listens where nobody else does."""
+    """A directory, and a pawl in PATH that listens on a free port."""
 
     def __init__(self, folder):
         self.folder = folder

@@ -160,4 +160,4 @@ def test_errors_are_reported_and_nothing_is_started(tmp_path):
     refused(result, 64, "token, tls_cert and tls_key", "did you mean 'listen'?")
     assert not (tmp_path / "app.db").exists()
     refused(run_pawl("serve", "now"), 64, "serve takes no argument")
-    refused(run_pawl("serve"), 64, "which database?")
+    refused(run_pawl("serve"), 64, "no database given")

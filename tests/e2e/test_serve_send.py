@@ -117,7 +117,7 @@ def test_a_job_with_a_destination_runs_at_the_other_service(pair, db):
 
 def test_the_map_is_reloaded_and_an_invalid_file_changes_nothing(pair, db):
     pair.start_bank()
-    pair.start_shop(1)  # nobody listens there
+    pair.start_shop(1)  # no listener there
     sent = pair.send("{}", "--max-attempts", "1000")
     pair.shop.hear("not sent, deferred")
     pair.shop.configure(pair.service(pair.bank.port) + "[service x]\ntimeout = soon\n")

@@ -1,4 +1,4 @@
-/* tests/fault/failing_sqlite.c - SQLite's functions and SQLite's memory, failing when told to. */
+/* tests/fault/failing_sqlite.c - SQLite's functions and SQLite's memory, failing on request. */
 #include "failing_private.h"
 
 #if PAWL_TEST_SQLITE
@@ -63,7 +63,7 @@ static int code(void)
     return failing_how() & ~FAILING_AFTERWARDS;
 }
 
-/* A statement whose step failed here: its reset must tell of it, as SQLite's does. */
+/* A statement whose step failed here: its reset must return it, as SQLite's does. */
 static _Thread_local sqlite3_stmt *failed_statement;
 
 int __wrap_sqlite3_open_v2(const char *path, sqlite3 **handle, int flags, const char *vfs)
@@ -102,7 +102,7 @@ int __wrap_sqlite3_step(sqlite3_stmt *statement)
     return code();
 }
 
-/* Whether the statement's end has to tell of the failure. */
+/* Whether the statement's end has to return the failure. */
 static bool ends_failed(const sqlite3_stmt *statement)
 {
     if (!statement || statement != failed_statement)

@@ -155,7 +155,7 @@ static const scenario_step timer_steps[] = {
     {"open", SCENARIO_READS, NULL, scenario_open, NULL, 0},
     {"schedule", SCENARIO_WRITES, NULL, schedule_timers,
      COUNT_WHERE("state = 6 AND due_at > created_at"), 2},
-    {"look at timers", SCENARIO_READS, NULL, read_timers, NULL, 0},
+    {"list timers", SCENARIO_READS, NULL, read_timers, NULL, 0},
     {"unschedule", SCENARIO_WRITES, NULL, unschedule_timer, COUNT_WHERE("state = 5"), 1},
     {.name = NULL},
 };
@@ -241,7 +241,7 @@ static pawl_status delete_job(scenario *s, size_t *ret_changed, pawl_error *err)
 static const scenario_step job_steps[] = {
     {"open", SCENARIO_READS, NULL, scenario_open, NULL, 0},
     {"put", SCENARIO_WRITES, NULL, put_job, "SELECT count(*) FROM {job}", 1},
-    {"first look", SCENARIO_WRITES, NULL, tick_jobs,
+    {"first tick", SCENARIO_WRITES, NULL, tick_jobs,
      "SELECT count(*) FROM {job} WHERE next_occurrence_at IS NOT NULL", 1},
     {"tick", SCENARIO_WRITES, let_occurrences_pass, tick_jobs,
      "SELECT (SELECT count(*) FROM {job_run}) + (SELECT count(*) FROM {body})"
@@ -250,7 +250,7 @@ static const scenario_step job_steps[] = {
      5},
     {"trigger", SCENARIO_WRITES, NULL, trigger_job,
      "SELECT 2 * count(*) - 2 FROM {body} WHERE id IN (SELECT work_id FROM {job_run})", 2},
-    {"looking at jobs", SCENARIO_READS, NULL, read_jobs, NULL, 0},
+    {"list jobs", SCENARIO_READS, NULL, read_jobs, NULL, 0},
     {"disable", SCENARIO_WRITES, NULL, disable_job,
      "SELECT count(*) FROM {job} WHERE next_occurrence_at IS NULL AND last_occurrence_at IS NOT "
      "NULL",

@@ -61,7 +61,7 @@ static pawl_status send_wrapped(scenario *s, size_t *ret_changed, pawl_error *er
 
 /*
  * The application commits whatever pawl answered: a failed call left the transaction as it was.
- * Unless it was told to start again, the engine ended the transaction, or the connection was cut;
+ * Unless it has to start again, the engine ended the transaction, or the connection was cut;
  * then nothing of it can be there.
  */
 static pawl_status commit_transaction(scenario *s, pawl_status st)

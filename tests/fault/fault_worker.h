@@ -21,7 +21,7 @@ typedef struct worker_points {
 bool fault_worker_step(fixture *f, failing_kind kind, long nth, int how, worker_points *points);
 /* With threads, the `nth` allocation of whichever of them failing. */
 bool fault_worker_run(fixture *f, long nth);
-/* With threads, told to stop at the very moment when the `nth` call of the claiming one fails. */
+/* With threads, stopped at the very moment when the `nth` call of the claiming one fails. */
 bool fault_worker_stop(fixture *f, long nth, int how);
 
 #endif

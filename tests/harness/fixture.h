@@ -34,7 +34,7 @@ pawl_store *fixture_store(fixture *f);
 /* What pawl_store_open needs for the same database. Borrowed. */
 const char *fixture_url(const fixture *f);
 const pawl_store_options *fixture_store_options(const fixture *f);
-/* Close the store, open it anew. Held messages stay held. */
+/* Closes the store and opens it again. Leased messages stay leased. */
 void fixture_reopen(fixture *f);
 /* One more store on the same database, as a second process would have; closed with the fixture. */
 pawl_store *fixture_another_store(fixture *f);
@@ -72,7 +72,7 @@ bool fixture_refuses(fixture *f, const char *sql, ...) PAWL_PRINTF(2, 3);
  */
 void fixture_refuse(fixture *f, const char *table, const char *event, const char *condition);
 void fixture_accept(fixture *f, const char *table);
-/* Open that connection anew when it is used next: the server was killed. */
+/* Reconnect at the next use: the server was killed. */
 void fixture_reconnect(fixture *f);
 /*
  * PostgreSQL: wait until this process of the server has ended: it may still be committing. 0 is

@@ -29,7 +29,7 @@ const char *fixture_read_file(const char *path);
 
 /* Give the fixture a schema that an earlier test has left, as good as new. False: there is none. */
 bool fixture_spare_take(fixture *f);
-/* The fixture's schema is new: it may be used again if it still looks like this then. */
+/* The fixture's schema is new: it may be used again if its fingerprint is the same then. */
 void fixture_spare_note(fixture *f);
 /*
  * The test has ended and closed everything but f->own: keep its schema for another one. False: it

@@ -44,7 +44,7 @@ static void drop_spares(void)
         handle_engine_postgres->close(h);
 }
 
-/* How the fixture's schema looks; NULL if that cannot be found out. malloc'd. */
+/* The fingerprint of the fixture's schema; NULL on failure. malloc'd. */
 static char *describe_schema(fixture *f)
 {
     const char *path = PAWL_TEST_HARNESS_DIR "/schema_fingerprint.sql";

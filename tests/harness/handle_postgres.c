@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* No test waits for ever: a lock that does not come is a failure with a message. */
+/* No test waits without limit: a lock that is not granted is a failure with a message. */
 static const char session_settings[] = "SET client_min_messages = warning;"
                                        "SET lock_timeout = '20s';"
                                        "SET timezone = 'UTC'";

@@ -238,7 +238,7 @@ void test_threads_at(const char *file, int line, size_t count, test_thread_body 
     for (size_t i = 0; i < count; i++) {
         runs[i] = (struct thread_run){&start, body, context, i, NULL};
         if (pthread_create(&threads[i], NULL, run_thread, &runs[i]) != 0)
-            abort(); /* the started ones wait at the barrier for ever: there is no way back */
+            abort(); /* the started ones wait at the barrier without end: there is no way back */
     }
     for (size_t i = 0; i < count; i++)
         pthread_join(threads[i], NULL);

@@ -94,7 +94,7 @@ void test_defer_cancel(void *argument);
 /* The call must have answered exactly `expected`, and must have filled *error the same way. */
 #define assert_status(expected, call, error)                                                       \
     test_assert_status((expected), (call), (error), #call, __FILE__, __LINE__)
-/* `error` is looked at after `call` was made, and may be NULL. */
+/* `error` is evaluated after `call`, and may be NULL. */
 void test_assert_status(pawl_status expected, pawl_status actual, const pawl_error *error,
                         const char *call, const char *file, int line);
 

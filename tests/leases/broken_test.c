@@ -10,10 +10,10 @@
 #define FOREVER "{at:9000000000000000}"
 
 static const broken broken_stores[] = {
-    {.what = "acquire does not look whether somebody holds it",
+    {.what = "acquire does not check whether it has an owner",
      .kind = DEED_ACQUIRE,
      .before = "UPDATE {lease} SET released_at = taken_at"},
-    {.what = "acquire gives a lease that ran out to nobody",
+    {.what = "acquire grants an expired lease to no owner",
      .kind = DEED_ACQUIRE,
      .before = "UPDATE {lease} SET expires_at = " FOREVER " WHERE released_at IS NULL",
      .after = "UPDATE {lease} SET expires_at = " WAS("expires_at") WAS_THERE},
@@ -37,17 +37,17 @@ static const broken broken_stores[] = {
      .kind = DEED_FORCE,
      .after = "UPDATE {lease} SET forced_fence = NULL, forced_at = NULL"},
     {.what = "the guard does not check the token", .kind = DEED_GUARD, .ignore_fence = true},
-    {.what = "the guard does not look at the clock",
+    {.what = "the guard does not check the clock",
      .kind = DEED_GUARD,
      .before = "UPDATE {lease} SET expires_at = " FOREVER " WHERE released_at IS NULL",
      .after = "UPDATE {lease} SET expires_at = " WAS("expires_at") WAS_THERE},
-    {.what = "the guard does not look whether it was given back",
+    {.what = "the guard does not check whether it was released",
      .kind = DEED_GUARD,
      .before = "UPDATE {lease} SET released_at = NULL, expires_at = " FOREVER
                " WHERE released_at IS NOT NULL",
      .after = "UPDATE {lease} SET released_at = " WAS("released_at") ", expires_at = " WAS(
          "expires_at") WAS_THERE},
-    {.what = "clean forgets what is held", .kind = DEED_CLEAN, .before = "DELETE FROM {lease}"},
+    {.what = "clean deletes owned leases", .kind = DEED_CLEAN, .before = "DELETE FROM {lease}"},
 };
 
 /* The counter is the engine's. */

@@ -40,7 +40,7 @@ static int64_t some_ttl_ms(lease_history *p)
     return ttls_ms[dice(p, 5)];
 }
 
-/* Mostly what the owner believes; else another's, an older one, or one that nobody has. */
+/* Mostly what the owner believes; else another's, an older one, or one without an owner. */
 static int64_t some_token(lease_history *p, int name, int owner)
 {
     switch (dice(p, 8)) {
@@ -62,7 +62,7 @@ static pawl_store *some_store(lease_history *p)
     return p->stores[dice(p, 2)];
 }
 
-/* Of the broken store that does not look at it. */
+/* Of the broken store that does not check it. */
 static int64_t token_for(lease_history *p, deed d, int name, int64_t token)
 {
     if (broken_store_is(&p->broken, (int)d) && p->broken.how->ignore_fence)

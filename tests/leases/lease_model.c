@@ -1,4 +1,4 @@
-/* tests/leases/lease_model.c - what leases should do, written down without looking at the SQL. */
+/* tests/leases/lease_model.c - the rules of leases, independent of the SQL. */
 #include "lease_model.h"
 
 bool model_leased(const model *m, int name)
@@ -75,7 +75,7 @@ void model_acquired(model *m, int name, int owner, int64_t ttl_ms, pawl_status s
                 0; /* ended by that clock, whatever it shows later */
     }
     if (grant->taken == extends)
-        finding_say(wrong, extends ? "a holder got a new token" : "a new holder has an old token");
+        finding_say(wrong, extends ? "an owner got a new token" : "a new owner has an old token");
     if (extends && grant->fence != lease->fence)
         finding_say(wrong, "an extension has another token");
     check_grant(m, grant, extends ? later(lease->expires_at, end) : end, wrong);
@@ -118,7 +118,7 @@ void model_released(model *m, int name, int owner, int64_t fence, pawl_status st
     }
 }
 
-/* An administrator says so: those who believed in it are not counted as holders any more. */
+/* Forced by an administrator: owners that still believe in it no longer count as owners. */
 void model_forced(model *m, int name, int64_t fence, pawl_status st, finding *wrong)
 {
     model_lease *lease = &m->leases[name];
@@ -179,7 +179,7 @@ void model_check_read(const model *m, int name, const pawl_lease *lease, finding
         (lease->released_at.us != 0) != should->released ||
         lease->forced_fence != should->forced_fence)
         finding_say(wrong,
-                    "it shows held %d, token %lld, end %lld, released %d, taken away %lld instead "
+                    "it shows owned %d, token %lld, end %lld, released %d, taken away %lld instead "
                     "of %d, %lld, %lld, %d, %lld",
                     lease->owned, (long long)lease->fence, (long long)lease->expires_at.us,
                     lease->released_at.us != 0, (long long)lease->forced_fence,

@@ -1,8 +1,8 @@
 /*
- * tests/leases/lease_model.h - what leases should do, written down without looking at the SQL.
+ * tests/leases/lease_model.h - the rules of leases, independent of the SQL.
  *
  * Two things are checked. Every answer must be the one that the model predicts. And, from the
- * answers alone, whatever the model thinks: never two holders at one time of the database's clock,
+ * answers alone, independent of the model: never two owners at one time of the database's clock,
  * tokens strictly grow, a token that is not the latest of its lease never passes the guard.
  */
 #ifndef PAWL_LEASE_MODEL_H
@@ -19,16 +19,17 @@
 #define MODEL_NAMES 2
 #define MODEL_OWNERS 3
 
-/* What an owner was told last about a lease, and believes until it is told otherwise. */
+/* The last result that an owner got for a lease, which it believes until the next one. */
 typedef struct belief {
     int64_t fence;      /* 0: it never had it */
-    int64_t expires_at; /* by the database's clock; 0: it gave it back, or was told that it lost it
+    int64_t expires_at; /* by the database's clock; 0: it was released, or a call returned that it
+                         * is lost
                          */
 } belief;
 
 typedef struct model_lease {
     bool known; /* there is a row */
-    int owner;  /* the holder, or the last one */
+    int owner;  /* the owner, or the last one */
     int64_t fence;
     int64_t expires_at;
     bool released;
@@ -46,7 +47,7 @@ typedef struct model {
 
 bool model_leased(const model *m, int name);
 
-/* What the call answered; `grant` is looked at when it was PAWL_OK. Each checks and follows. */
+/* What the call answered; `grant` is valid when it was PAWL_OK. Each checks and follows. */
 void model_acquired(model *m, int name, int owner, int64_t ttl_ms, pawl_status st,
                     const pawl_lease_grant *grant, finding *wrong);
 void model_renewed(model *m, int name, int owner, int64_t fence, int64_t ttl_ms, pawl_status st,

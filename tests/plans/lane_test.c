@@ -58,7 +58,7 @@ static void send_many(fixture *f)
     fixture_exec(f, "VACUUM {queue}");
 }
 
-/* PostgreSQL's way to tell; in SQLite there is no other index to walk. */
+/* PostgreSQL shows it; in SQLite there is no other index to walk. */
 PAWL_TEST_ON(postgres, a_claim_does_not_read_lanes_unused_for_long)
 {
     fixture *f = fixture_open(NULL);

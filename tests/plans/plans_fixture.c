@@ -56,7 +56,7 @@ static void fill_inbox(fixture *f, int64_t processed)
                  numbers(f, processed));
 }
 
-/* Held for long, by somebody. */
+/* Claimed for long, by another owner. */
 static void fill_leases(fixture *f, int64_t leased)
 {
     fixture_exec(f,
@@ -108,12 +108,12 @@ void plans_fill(fixture *f, int64_t finished, int64_t future)
                  "INSERT INTO {dead} (id, run_at)"
                  " SELECT id, {at:%lld} FROM {body} WHERE id > %lld",
                  (long long)(FIXTURE_START.us + 365 * DAY_MS * 1000), (long long)first);
-    for (int i = 0; i < 2; i++) { /* behind what is due, and in a lane that is looked at first */
+    for (int i = 0; i < 2; i++) { /* behind what is due, and in a lane that is scanned first */
         first = fixture_count(f, "SELECT max(id) FROM {body}");
         fill_bodies(f, 2 + i, future / 2, i ? "topic = 'urgent'" : "topic = 'busy'", late);
         queue_bodies(f, first);
     }
-    /* Due, urgent, and for a destination that nobody claims for. */
+    /* Due, urgent, and for a destination that is never claimed. */
     first = fixture_count(f, "SELECT max(id) FROM {body}");
     fill_bodies(f, 4, finished / 10, "destination = 'dead'", soon);
     queue_bodies(f, first);
@@ -164,7 +164,7 @@ static pawl_messages *take_messages(fixture *f, const char *topic, int owner, in
     return list;
 }
 
-/* Past their retention, dead, and one that somebody is at. */
+/* Past their retention, dead, and one in progress. */
 static void receive_many(fixture *f)
 {
     pawl_error err = PAWL_ERROR_INIT;
@@ -224,7 +224,7 @@ void plans_people(plans_fixture *w)
     schedule_some(w);
     send_many(f, "busy", 2 * PLANS_BATCH, 0); /* done, long ago when the clock has moved */
     queue_ack(f, queue_owner(1), take_messages(f, "busy", 1, HOUR_MS, 2 * PLANS_BATCH));
-    send_many(f, "busy", 2 * PLANS_BATCH, 0); /* held by a dead worker */
+    send_many(f, "busy", 2 * PLANS_BATCH, 0); /* leased by a dead worker */
     for (int i = 0; i < PLANS_BATCH; i++)
         take_messages(f, "busy", 2, SECOND_MS, 2);
     send_many(f, "busy", 2 * PLANS_BATCH, 0); /* dead letters */
@@ -233,7 +233,7 @@ void plans_people(plans_fixture *w)
     w->dead = fixture_receipt(list, 0).id.value;
     send_many(f, "busy", PLANS_BATCH, FIXTURE_START.us + 1000000); /* past their time to live */
     fixture_advance(f, 10 * DAY_MS);
-    send_many(f, "busy", 10, 0); /* held by a living one */
+    send_many(f, "busy", 10, 0); /* leased by a live one */
     list = take_messages(f, "busy", 1, HOUR_MS, 10);
     w->leased = fixture_receipt(list, 3).id.value;
     w->fence = fixture_receipt(list, 3).fence;

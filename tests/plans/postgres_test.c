@@ -3,7 +3,7 @@
  *
  * The measure is the number of pages a statement touches, not its time. A B-tree over millions of
  * rows is four pages deep; one message has a row in at most four tables with at most ten index
- * entries between them, and a statement that changes it looks at each a few times: some 45 pages. A
+ * entries between them, and a statement that changes it reads each a few times: some 45 pages. A
  * scan of any of the big tables touches thousands. PAWL_TEST_WHOLE=1: two million messages.
  */
 #include "plans_fixture.h"
@@ -294,7 +294,7 @@ static int64_t pages(fixture *f, int which, const char *sql)
            number_after(json, "\"Temp Written Blocks\": ");
 }
 
-/* The limit, scan and cap of the literals say how many rows a statement may look at. */
+/* The limit, scan and cap of the literals say how many rows a statement may read. */
 static int64_t bound(const char *statement)
 {
     if (is(statement, " claim claim_remote expire prune dead_claim inbox_retry inbox_purge"
@@ -334,7 +334,7 @@ static void measure(const plans_fixture *w, int which, const char *when)
             continue;
         }
         assert_non_null(text);
-        if (is(sql->name, " clock_reset ")) { /* looks at everything, and is run by hand */
+        if (is(sql->name, " clock_reset ")) { /* reads everything, and is run manually */
             free(text);
             continue;
         }
@@ -366,7 +366,7 @@ static plans_fixture open_world(void)
 
     plans_lanes(w.f);
     for (size_t i = 0; i < COUNT_OF(tables); i++) {
-        /* Nobody else tells the planner anything; and a million rows come in faster unlogged. */
+        /* Autovacuum does not analyze here; and a million rows load faster unlogged. */
         fixture_exec(w.f, "ALTER TABLE {%s} SET (autovacuum_enabled = off)", tables[i]);
         fixture_exec(w.f, "ALTER TABLE {%s} SET UNLOGGED", tables[i]);
     }

@@ -251,7 +251,7 @@ static void check_plan(const plans_fixture *w, const char *name, sqlite3_stmt *s
     struct tolerance *tolerance = context;
     sqlite3_stmt *plan = NULL;
 
-    if (strcmp(name, "clock_reset") == 0) /* looks at everything, and is run by hand */
+    if (strcmp(name, "clock_reset") == 0) /* reads everything, and is run manually */
         return;
     if (sqlite3_prepare_v2(fixture_sqlite(w->f, 0),
                            test_note("EXPLAIN QUERY PLAN %s", sqlite3_sql(statement)), -1, &plan,
@@ -262,7 +262,7 @@ static void check_plan(const plans_fixture *w, const char *name, sqlite3_stmt *s
 
         if (scans(detail, "body", "b") || scans(detail, "queue", "q") ||
             scans(detail, "outcome", "o") || scans(detail, "dead", "d") ||
-            /* Its partial indexes hold what is wanted, and the limit ends the scan. */
+            /* Its partial indexes contain what is wanted, and the limit ends the scan. */
             (scans(detail, "inbox_record", "i") && !strstr(detail, " INDEX ")) ||
             (strncmp(name, "lease_", 6) == 0 && scans(detail, "lease", "l")) ||
             (strncmp(name, "job_", 4) == 0 &&

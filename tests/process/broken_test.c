@@ -27,21 +27,21 @@ static void check_caught(processes *s, const char *how)
 
 PAWL_TEST(a_row_outside_the_transaction_is_doubled_when_the_worker_is_killed)
 {
-    processes *s = start_with((const char *[]){"hold-after=10", "break=double", NULL});
+    processes *s = start_with((const char *[]){"block-after=10", "break=double", NULL});
 
-    processes_until(s, s->workers[0].holding >= 0);
+    processes_until(s, s->workers[0].blocked_number >= 0);
     processes_kill_worker(s, 0);
     check_caught(s, "doubled");
 }
 
 PAWL_TEST(a_row_without_the_fence_is_doubled_when_the_worker_was_stopped)
 {
-    processes *s = start_with((const char *[]){"hold=10", "break=double", NULL});
+    processes *s = start_with((const char *[]){"block=10", "break=double", NULL});
     worker_process *stopped = &s->workers[0];
 
-    processes_until(s, stopped->holding >= 0);
+    processes_until(s, stopped->blocked_number >= 0);
     processes_stop_worker(s, 0);
-    processes_until_seen(s, processes_has_row(s, stopped->holding));
+    processes_until_seen(s, processes_has_row(s, stopped->blocked_number));
     child_signal(&stopped->process, SIGCONT);
     child_write(&stopped->process, 'x');
     processes_until(s, stopped->blocked_done);
@@ -70,9 +70,9 @@ PAWL_TEST(a_worker_that_just_ends_leaves_something_leased)
 {
     processes *s = processes_open();
 
-    processes_start_worker(s, 0, (const char *[]){"hold=10", "break=leave", NULL});
+    processes_start_worker(s, 0, (const char *[]){"block=10", "break=leave", NULL});
     processes_start_sender(s, 0, NULL);
-    processes_until(s, s->workers[0].holding >= 0);
+    processes_until(s, s->workers[0].blocked_number >= 0);
     child_signal(&s->workers[0].process, SIGTERM);
     processes_await_end(s, &s->workers[0].process, "the worker");
     assert_non_null(processes_check_nothing_leased(s));

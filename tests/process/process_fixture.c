@@ -65,7 +65,7 @@ static void start_process(processes *s, child *c, const char *name, const char *
 
 void processes_start_worker(processes *s, int which, const char *const *options)
 {
-    s->workers[which] = (worker_process){.holding = -1};
+    s->workers[which] = (worker_process){.blocked_number = -1};
     start_process(s, &s->workers[which].process, "work_helper", s->table, options);
 }
 
@@ -117,7 +117,7 @@ static bool is_line(const char *line, const char *word, int count, int64_t *ret_
 static void hear_done(processes *s, worker_process *w, const int64_t number_from_to[3])
 {
     w->done++;
-    w->blocked_done |= number_from_to[0] == w->holding;
+    w->blocked_done |= number_from_to[0] == w->blocked_number;
     s->done++;
     if (s->marked_ms > 0 && s->first_ms == 0 && number_from_to[1] > s->marked_ms)
         s->first_ms = number_from_to[2] - s->marked_ms;
@@ -132,9 +132,9 @@ static void hear_worker(void *context, const char *line)
         hear_done(((hearing *)context)->s, w, numbers);
     } else if (is_line(line, "lost", 1, numbers)) {
         w->lost++;
-        w->blocked_lost |= numbers[0] == w->holding;
-    } else if (is_line(line, "holding", 1, numbers)) {
-        w->holding = (long)numbers[0];
+        w->blocked_lost |= numbers[0] == w->blocked_number;
+    } else if (is_line(line, "blocked", 1, numbers)) {
+        w->blocked_number = (long)numbers[0];
     } else if (strncmp(line, "again ", 6) == 0) {
         w->again++;
     } else if (strncmp(line, "owner ", 6) == 0) {
@@ -241,7 +241,7 @@ recovery processes_await_recovery(processes *s)
     return (recovery){s->first_ms, test_clock_ms() - s->marked_ms};
 }
 
-/* Whether somebody else can write, soon. */
+/* Whether another connection can write soon. */
 static bool can_write(processes *s)
 {
     pawl_store_options opts = *fixture_store_options(s->f);

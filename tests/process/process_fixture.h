@@ -3,7 +3,7 @@
  * say.
  *
  * Senders are given work as their messages are done, so that there is load all the time and never
- * much of it. Nothing here sleeps: waiting is listening to the processes, or looking at the
+ * much of it. Nothing here sleeps: waiting is reading from the processes, or polling the
  * database again and again, for two minutes at most.
  */
 #ifndef PAWL_PROCESS_FIXTURE_H
@@ -24,7 +24,7 @@ typedef struct worker_process {
     bool ready; /* it has said who it is */
     pawl_owner owner;
     long done, lost, again; /* lines of each kind */
-    long holding;           /* the number it holds up, or -1 */
+    long blocked_number;    /* the number of its blocked call, or -1 */
     bool blocked_done;      /* that one was done after all */
     bool blocked_lost;      /* or its commit was refused */
 } worker_process;
@@ -32,7 +32,7 @@ typedef struct worker_process {
 typedef struct sender_process {
     child process;
     long first;
-    long asked;  /* numbers it was told to send */
+    long asked;  /* numbers it was asked to send */
     long stored; /* numbers that it said are stored */
     long marked; /* the same at the last processes_mark() */
     long doubts, refusals;
@@ -106,7 +106,7 @@ void processes_finish(processes *s);
 
 /* How many messages a worker that may be dead has under lease. */
 int64_t processes_leased_by(processes *s, int which);
-/* With no worker running: NULL, or that something is under lease all the same. */
+/* With no worker running: NULL, or which messages are still leased. */
 const char *processes_check_nothing_leased(processes *s);
 long processes_stored(const processes *s);
 

@@ -2,10 +2,10 @@
  * tests/process/receive_helper.c - a service whose handler writes a row of its own in the inbox's
  * transaction.
  *
- * receive_helper URL SCHEMA PREFIX TABLE SECRET SOCKET [hold=before|written|outside]: takes
+ * receive_helper URL SCHEMA PREFIX TABLE SECRET SOCKET [block=before|written|outside]: takes
  * messages of the service "shop" on the unix socket SOCKET; the number in the payload becomes a row
- * of TABLE. It says "ready", and "done NUMBER" or "again STATUS" for every call that ends. hold:
- * the first call says "holding NUMBER" before it writes its row, or when that is written and not
+ * of TABLE. It says "ready", and "done NUMBER" or "again STATUS" for every call that ends. block:
+ * the first call says "blocked NUMBER" before it writes its row, or when that is written and not
  * committed, and waits until a byte comes in at the standard input. outside is "written" and wrong
  * on purpose: the row is written in a transaction of its own. It ends when it is killed.
  */
@@ -23,7 +23,7 @@
 typedef struct service {
     const char *url;
     const char *table;
-    const char *hold; /* "": nowhere */
+    const char *block_where; /* "": nowhere */
     atomic_int calls;
 } service;
 
@@ -31,14 +31,14 @@ static void block_call(long number)
 {
     char byte;
 
-    helper_say("holding %ld", number);
+    helper_say("blocked %ld", number);
     if (read(STDIN_FILENO, &byte, 1) != 1)
         _exit(1);
 }
 
 static bool write_row(const service *s, pawl_tx *tx, long number)
 {
-    if (strcmp(s->hold, "outside") == 0)
+    if (strcmp(s->block_where, "outside") == 0)
         return application_insert_outside(s->url, s->table, number);
     return application_insert(tx, s->table, number);
 }
@@ -54,13 +54,13 @@ static pawl_result handle_delivery(pawl_receive_task *reception, void *context)
 
     memcpy(digits, payload, size < sizeof digits ? size : sizeof digits - 1);
     long number = strtol(digits, NULL, 10);
-    if (first && strcmp(s->hold, "before") == 0)
+    if (first && strcmp(s->block_where, "before") == 0)
         block_call(number);
     if (!write_row(s, pawl_receive_task_tx(reception), number)) {
         helper_say("again %ld", number);
         return PAWL_RETRY;
     }
-    if (first && (strcmp(s->hold, "written") == 0 || strcmp(s->hold, "outside") == 0))
+    if (first && (strcmp(s->block_where, "written") == 0 || strcmp(s->block_where, "outside") == 0))
         block_call(number);
     helper_say("done %ld", number);
     return PAWL_DONE;
@@ -98,12 +98,12 @@ static pawl_status start_receiver(pawl_store *store, service *s, char **argument
 int main(int argc, char **argv)
 {
     pawl_error err = PAWL_ERROR_INIT;
-    service s = {.hold = argc > 7 ? helper_option(argv[7], "hold") : ""};
+    service s = {.block_where = argc > 7 ? helper_option(argv[7], "block") : ""};
     pawl_store *store;
 
-    if (argc < 7 || !s.hold) {
+    if (argc < 7 || !s.block_where) {
         fprintf(stderr,
-                "usage: receive_helper URL SCHEMA PREFIX TABLE SECRET SOCKET [hold=WHERE]\n");
+                "usage: receive_helper URL SCHEMA PREFIX TABLE SECRET SOCKET [block=WHERE]\n");
         return 64;
     }
     s.url = argv[1];

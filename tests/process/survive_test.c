@@ -19,7 +19,7 @@ typedef struct tally {
     span first, all;
 } tally;
 
-/* What happens in a round; *held (may be left alone) counts what was under lease then. */
+/* What happens in a round; *leased (may stay unset) counts what was under lease then. */
 typedef recovery (*mishap)(processes *s, unsigned *random, long *leased);
 
 static void span_add(span *sp, long rounds, int64_t ms)
@@ -83,7 +83,7 @@ static void run_rounds(const char *what, mishap happen)
     tally_print(&t, what);
 }
 
-/* Everybody works; then go on to a moment that nobody can foresee. */
+/* All processes work; then continue to a random moment. */
 static void work_for_a_while(processes *s, unsigned *random)
 {
     processes_start_all(s);
@@ -113,18 +113,18 @@ PAWL_TEST(a_killed_worker_loses_and_doubles_nothing)
 static recovery stop_a_worker(processes *s, unsigned *random, long *leased)
 {
     worker_process *stopped = &s->workers[0];
-    const char *options[] = {test_note("hold=%d", 5 + rand_r(random) % 100), NULL};
+    const char *options[] = {test_note("block=%d", 5 + rand_r(random) % 100), NULL};
 
     processes_start_worker(s, 0, options);
     processes_start_worker(s, 1, NULL);
     for (int i = 0; i < PROCESSES_SENDERS; i++)
         processes_start_sender(s, i, NULL);
-    processes_until(s, stopped->holding >= 0 && s->workers[1].done > 0);
+    processes_until(s, stopped->blocked_number >= 0 && s->workers[1].done > 0);
     processes_stop_worker(s, 0);
     processes_mark(s);
     *leased += (long)processes_leased_by(s, 0);
     processes_until(s, s->first_ms > 0);
-    processes_until_seen(s, processes_has_row(s, stopped->holding)); /* by the other one */
+    processes_until_seen(s, processes_has_row(s, stopped->blocked_number)); /* by the other one */
     recovery r = {s->first_ms, test_clock_ms() - s->marked_ms};
     long done = stopped->done;
     child_signal(&stopped->process, SIGCONT);

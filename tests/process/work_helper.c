@@ -1,18 +1,18 @@
 /*
  * tests/process/work_helper.c - a process with a worker whose handlers write rows of their own.
  *
- * work_helper URL SCHEMA PREFIX TABLE [hold=N | hold-after=N] [break=WHAT]: handles what
+ * work_helper URL SCHEMA PREFIX TABLE [block=N | block-after=N] [break=WHAT]: handles what
  * send_helper sends, on several threads: the number in the payload becomes a row of TABLE, through
  * effect once. It says
  *
  *     owner UUID             who it is; it begins now
  *     done NUMBER FROM TO    the row is committed; when the handler began and when it was done
- *     lost NUMBER            the commit was refused: the message is somebody else's
+ *     lost NUMBER            the commit was refused: another owner has the message
  *     again STATUS           the database failed; the message is put off
- *     holding NUMBER         the N-th call waits before its effect (hold) or after it (hold-after)
- *                            until a byte comes in at the standard input
+ *     blocked NUMBER         the N-th call waits before its effect (block) or after it
+ * (block-after) until a byte comes in at the standard input
  *
- * The call that was held up asks nobody whether the message is still its own: only the fence stops
+ * The blocked call does not check whether the message is still its own: only the fence stops
  * it. SIGTERM and SIGINT stop the worker as they should. WHAT is wrong on purpose:
  *
  *     double    writes its row in a transaction of its own, then says that the message is done
@@ -59,7 +59,7 @@ static void block_call(long number)
 {
     char byte;
 
-    helper_say("holding %ld", number);
+    helper_say("blocked %ld", number);
     while (read(STDIN_FILENO, &byte, 1) < 0)
         continue;
 }
@@ -128,8 +128,8 @@ static pawl_result handle_number(pawl_task *task, void *context)
 static bool read_options(job *j, char **options)
 {
     for (; *options; options++) {
-        const char *before = helper_option(*options, "hold");
-        const char *after = helper_option(*options, "hold-after");
+        const char *before = helper_option(*options, "block");
+        const char *after = helper_option(*options, "block-after");
         const char *broken = helper_option(*options, "break");
 
         if (before || after)
@@ -172,7 +172,7 @@ int main(int argc, char **argv)
     job j = {.broken = ""};
 
     if (argc < 5 || !read_options(&j, argv + 5)) {
-        fprintf(stderr, "usage: work_helper URL SCHEMA PREFIX TABLE [hold=N] [break=WHAT]\n");
+        fprintf(stderr, "usage: work_helper URL SCHEMA PREFIX TABLE [block=N] [break=WHAT]\n");
         return 64;
     }
     j.url = argv[1];

@@ -49,7 +49,7 @@ typedef struct parts {
     receiver_fixture *s;
 } parts;
 
-/* The receiver tells of the others, so it goes first. */
+/* The receiver reports on the others, so it is freed first. */
 static void free_parts(void *context)
 {
     parts *p = context;
@@ -82,7 +82,7 @@ PAWL_TEST(health_reports_delivery_and_worker)
     assert_int_equal(200, r->status);
     assert_string_equal("{\"status\":\"ok\",\"ready\":true,\"database\":\"ok\",\"running\":0,"
                         "\"waiting\":0,\"refused\":{\"connections\":0,\"connections_per_ip\":0,"
-                        "\"held_bytes\":0,\"headers\":0,\"body\":0,\"waiting\":0,\"timeout\":0},"
+                        "\"buffered_bytes\":0,\"headers\":0,\"body\":0,\"waiting\":0,\"timeout\":0},"
                         "\"delivery\":{\"status\":\"ok\",\"destinations\":{}},"
                         "\"worker\":{\"status\":\"ok\",\"breaker\":\"closed\",\"failing\":[]}}",
                         r->body);

@@ -124,7 +124,7 @@ PAWL_TEST_ON(one_engine, a_request_beyond_the_memory_limit_is_asked_to_retry)
     assert_non_null(half);
     test_defer(free, half);
     memset(half, ' ', 600 * 1024);
-    options.max_held_bytes = 1024 * 1024;
+    options.max_buffered_bytes = 1024 * 1024;
     s = receiver_open_accepting(&options);
     first = client_connect(s);
     second = client_connect(s);

@@ -1,4 +1,4 @@
-/* tests/receiver/limits_threads_test.c - what a client may take, and what it is told beyond that.
+/* tests/receiver/limits_threads_test.c - limits for a client, and the responses beyond them.
  */
 #include <openssl/evp.h>
 #include <openssl/pem.h>
@@ -68,7 +68,7 @@ static int await_answer(const int *fds, size_t count)
     for (size_t i = 0; i < count; i++)
         waiting[i] = (struct pollfd){fds[i], POLLIN, 0};
     if (poll(waiting, (nfds_t)count, 60000) <= 0)
-        test_fail("none of %zu requests that hold all the memory was cut in a minute", count);
+        test_fail("none of %zu requests that use all the memory was closed in a minute", count);
     for (size_t i = 0; i < count; i++)
         if (waiting[i].revents)
             return waiting[i].fd;
@@ -82,7 +82,7 @@ PAWL_TEST_ON(one_engine, bodies_that_do_not_end_cannot_keep_others_out)
     receiver_fixture *s;
     int honest;
 
-    options.max_held_bytes = MIB;
+    options.max_buffered_bytes = MIB;
     options.request_ms = 600000;
     s = receiver_open_accepting(&options);
     honest = begin_body(s, "127.0.0.3", 100000); /* slow, too, and before all others */
@@ -91,7 +91,7 @@ PAWL_TEST_ON(one_engine, bodies_that_do_not_end_cannot_keep_others_out)
     assert_rejected(429, "too many request bodies", client_read(await_answer(greedy, 8)));
     for (int i = 0; i < 20; i++)
         assert_int_equal(200, deliver(s, &(sample){0})->status);
-    assert_refused_in_health(s, "held_bytes", 1);
+    assert_refused_in_health(s, "buffered_bytes", 1);
     for (int i = 0; i < 150; i++)
         client_say(honest, test_note("%01000d", 0));
     assert_int_equal(400, client_read(honest)->status); /* it has arrived, and is no JSON */

@@ -58,7 +58,7 @@ typedef struct reply {
     char body[65536]; /* zero-terminated */
 } reply;
 
-/* A connection; closed with the test. Nothing waits for ever: a minute without a byte fails. */
+/* A connection; closed with the test. No wait is unlimited: a minute without a byte fails. */
 int client_connect(const receiver_fixture *s);
 int client_connect_from(const receiver_fixture *s, const char *own_address);
 int client_connect_unix(const char *path);

@@ -128,7 +128,7 @@ void child_write(child *c, unsigned char byte)
     ssize_t written = write(c->in, &byte, 1);
     sigaction(SIGPIPE, &before, NULL);
     if (written != 1 && errno != EPIPE)
-        test_fail("cannot tell a process anything: %s", strerror(errno));
+        test_fail("cannot write to a process: %s", strerror(errno));
 }
 
 void child_close_input(child *c)

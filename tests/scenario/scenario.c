@@ -204,7 +204,7 @@ pawl_status scenario_lease_guard(scenario *s, pawl_tx *tx, pawl_error *err)
     return pawl_lease_guard(tx, LEASE_NAME, s->lease_fence, err);
 }
 
-/* Given back twice: the second time it is no longer held, which is what was wanted. */
+/* Released twice: the second time it is no longer owned, which is the desired state. */
 pawl_status scenario_lease_release(scenario *s, size_t *ret_changed, pawl_error *err)
 {
     pawl_status st =

@@ -22,7 +22,7 @@ typedef struct scenario {
     const char *url;            /* the store under test is opened with these */
     pawl_store_options options; /* ... */
     pawl_store *store;
-    pawl_receipt owned[SCENARIO_MESSAGES]; /* what the owner was told */
+    pawl_receipt owned[SCENARIO_MESSAGES]; /* the receipts of the owner */
     int64_t lease_fence;                   /* the same of its lease */
     pawl_receipt run;                      /* the same of a job's run */
     int64_t dead_fence;                    /* the same of the dead letters */
@@ -95,7 +95,7 @@ pawl_status scenario_claim_four(scenario *s, size_t *ret_changed, pawl_error *er
 pawl_status scenario_claim_rest(scenario *s, size_t *ret_changed, pawl_error *err);
 /* What was claimed, by number. */
 void scenario_remember(scenario *s, const pawl_messages *list);
-/* What the owner holds, and remember it. */
+/* Lists the messages of the owner, and stores their receipts. */
 pawl_status scenario_read_owned(scenario *s, size_t *ret_owned, pawl_error *err);
 
 pawl_status scenario_lease_take(scenario *s, size_t *ret_changed, pawl_error *err);

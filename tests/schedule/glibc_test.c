@@ -151,7 +151,7 @@ PAWL_TEST(every_zone_agrees_with_the_c_library_around_every_change)
     printf("# %ld instants around the changes of %zu zones\n", compared, zone_count);
 }
 
-/* Days are looked at with a step that is prime, so that hours and minutes differ. */
+/* Days are sampled with a step that is prime, so that hours and minutes differ. */
 PAWL_TEST(every_zone_agrees_with_the_c_library_on_any_day)
 {
     int64_t step_s = is_whole() ? 99991 : 7999993;

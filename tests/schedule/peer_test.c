@@ -82,8 +82,8 @@ static bool by_rules(pawl_schedule *peer, bool either_day, bool rhythm, bool lon
     return true;
 }
 
-/* The peer looks for the 29th to 31st of February, too, and what it finds there are days in March:
- * it steps over the first two. What it finds then is right again. */
+/* The peer searches for the 29th to 31st of February, too, and what it finds there are days in
+ * March: it steps over the first two. What it finds then is right again. */
 static bool loses_days(const pawl_schedule *peer, int64_t after_s, int64_t peer_s)
 {
     pawl_occurrence fire;

@@ -85,7 +85,7 @@ bool compare_message(const model *m, const model_message *x, const pawl_message 
                            pawl_state_name(model_shown_state(m, x)));
     if (!pawl_owner_equal(owner, pawl_message_owner(found)))
         return finding_say(wrong, "message %d has another owner", n);
-    /* Whether what has ended would have expired is nobody's business, except for the failed. */
+    /* Whether a finished message would have expired does not matter, except for failed ones. */
     if ((unfinished || x->state == PAWL_STATE_FAILED) &&
         time_differs(m, wrong, n, "expires_at", x->expires_us, pawl_message_expires_at(found)))
         return false;
@@ -274,18 +274,18 @@ static bool compare_owned(sequence_fixture *at, const model *m, int store, int o
         expected += m->messages[i].present && m->messages[i].state == PAWL_STATE_RUNNING &&
                     m->messages[i].owner == owner;
     if (pawl_queue_owned(at->stores[store], model_owner(owner), &list, &err) != PAWL_OK)
-        return finding_say(wrong, "held answered: %s", err.message);
+        return finding_say(wrong, "owned returned: %s", err.message);
     if (pawl_messages_count(list) != expected)
-        right = finding_say(wrong, "%s holds %zu, should hold %zu", model_owner_names[owner],
+        right = finding_say(wrong, "%s owns %zu, should own %zu", model_owner_names[owner],
                             pawl_messages_count(list), expected);
     for (size_t i = 0; right && i < pawl_messages_count(list); i++) {
         int number = compare_number(m, pawl_messages_at(list, i));
 
-        right = number < 0 ? finding_say(wrong, "a message is held that should not be there")
+        right = number < 0 ? finding_say(wrong, "a message is owned that should not exist")
                            : compare_message(m, &m->messages[number], pawl_messages_at(list, i),
                                              true, wrong);
         if (right && m->messages[number].owner != owner)
-            right = finding_say(wrong, "%s holds another's message %d", model_owner_names[owner],
+            right = finding_say(wrong, "%s owns another's message %d", model_owner_names[owner],
                                 number);
     }
     pawl_messages_free(list);

@@ -1,7 +1,7 @@
 /*
  * tests/sequences/generate.c - random operations that are likely to matter.
  *
- * The generator looks at the model, so that most answers are for messages that are held, clocks
+ * The generator reads the model, so that most results are for messages that are leased, clocks
  * often stop exactly where something ends, and ids are met again. Steps do not depend on each
  * other: a sequence from which some are left out is a sequence.
  */
@@ -144,7 +144,7 @@ static bool same_sending(const sending *a, const sending *b)
            a->correlation == b->correlation;
 }
 
-/* Which of two with the same id and content is stored nobody knows, so they are the same whole. */
+/* Which of two with the same id and content is stored is undefined, so they are equal. */
 static bool is_ambiguous(const step *s, const sending *one)
 {
     for (size_t i = 0; i < s->sending_count; i++) {
@@ -364,7 +364,7 @@ static step_kind some_kind(generator *g)
     }
 }
 
-/* A caller without an answer asks again; a claimer asks what it holds. */
+/* A caller without a result repeats the call; a claimer lists its own messages. */
 static void lose_answers(generator *g, const model *m, step *s)
 {
     bool writes = s->kind == STEP_SEND || (s->kind >= STEP_CLAIM && s->kind <= STEP_RELEASE) ||

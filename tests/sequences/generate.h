@@ -14,7 +14,7 @@ typedef struct generator {
 
 /* Chooses what kind of sequence it is going to be. */
 void generator_begin(generator *g, uint64_t seed, bool postgres, sequence *q);
-/* The next step, given what the store holds; false at the end. */
+/* The next step, given the contents of the store; false at the end. */
 bool generator_next(generator *g, const model *m, step *ret_step);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * tests/sequences/queue_model.h - what a store should hold: the queue's rules on a few dozen
+ * tests/sequences/queue_model.h - what a store should contain: the queue's rules on a few dozen
  * messages in memory, as plainly as they can be written.
  *
  * The model predicts every answer but two, and follows the store there: which topic of several with
@@ -148,7 +148,7 @@ typedef struct model_claim {
 bool model_claim_check(model *m, const model_claim *call, const int *numbers, size_t count,
                        int64_t fence, bool answer_known, finding *wrong);
 void model_forget(model *m, int owner);
-/* The owner asked what it holds. */
+/* The owner listed its messages. */
 void model_remember(model *m, int owner);
 
 /* ---- the answers to a claim: queue_model_claim.c; each says how many messages change ---- */
@@ -174,15 +174,15 @@ typedef struct model_answer {
 
 size_t model_answer_apply(model *m, const model_answer *answer);
 
-/* ---- housekeeping and administration: queue_model_manage.c ---- */
+/* ---- maintenance and administration: queue_model_manage.c ---- */
 
 /*
  * `still_leased` says of each message whether the store has it in progress after the reap. What
- * must be reaped and is still held, or the other way round, is wrong.
+ * must be reaped and is still leased, or the other way round, is wrong.
  */
 size_t model_reap(model *m, int store, const bool *still_leased, bool answered_none,
                   finding *wrong);
-/* Whether the answer can be predicted without looking. */
+/* Whether the result can be predicted without reading the store. */
 bool model_reap_is_certain(const model *m, int store);
 size_t model_expire(model *m);
 size_t model_retain(model *m, int64_t keep_ms);
@@ -216,11 +216,11 @@ pawl_state model_shown_state(const model *m, const model_message *x);
 
 /* ---- what the claim cursor does not promise: queue_model_cursor.c ---- */
 
-/* To be told of every change of the clock, before it. */
+/* Must be called before every change of the clock. */
 void model_clock(model *m, int64_t now_us);
 /* The store forgets its positions. */
 void model_store_reopened(model *m, int store);
-/* All stores look at everything from the beginning, when they next look. */
+/* The next scan of all stores is a sweep. */
 void model_swept(model *m);
 bool model_claim_is_behind(const model *m, int store, bool remote);
 bool model_reap_is_behind(const model *m, int store);

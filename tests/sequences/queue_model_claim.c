@@ -74,7 +74,7 @@ static bool check_left(const model *m, const model_claim *call, const int *numbe
         bool hidden = (x->hidden & (1u << call->store)) != 0;
         bool missed = model_may_miss(m, x, call->store);
 
-        /* A claim that finds nothing looks again, at what ended late and after a clock's step. */
+        /* A claim that finds nothing scans again, for late commits and after a clock step. */
         if (count == 0 && (model_claim_is_behind(m, call->store, call->remote) || !hidden))
             missed = false;
         if (!claimable(m, x, call) || is_in(numbers, count, i) || missed)

@@ -60,7 +60,7 @@ void model_swept(model *m)
         find_again(m, i, false);
         find_again(m, i, true);
     }
-    /* Nobody can have put off the check of a claim for longer than the longest lease. */
+    /* The check of a claim cannot have been postponed by more than the longest lease. */
     for (int i = 0; i < MODEL_MESSAGES && m->now_us == m->highest_us; i++)
         if (m->messages[i].lease_until_us < m->now_us - LEASE_MAX_US)
             m->messages[i].shaky = false;

@@ -1,4 +1,4 @@
-/* tests/sequences/queue_model_manage.c - what housekeeping and an administrator's hand do. */
+/* tests/sequences/queue_model_manage.c - maintenance and an administrator's changes. */
 #include "queue_model.h"
 
 #include <string.h>

@@ -53,7 +53,7 @@ static void run_clock(runner *p, const step *s)
         most_us = p->m.highest_us;
     sequences_set_clock(p->at, wall_us);
     if (pawl_store_now(p->at->stores[0], &now, &err) != PAWL_OK)
-        finding_say(&p->wrong, "the store does not tell the time: %s", err.message);
+        finding_say(&p->wrong, "the store's clock cannot be read: %s", err.message);
     else if (now.us < least_us || now.us > most_us)
         finding_say(&p->wrong, "the clock is at %+lld us, should be %+lld to %+lld us",
                     (long long)(now.us - p->m.start_us), (long long)(least_us - p->m.start_us),

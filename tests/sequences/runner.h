@@ -12,7 +12,7 @@ typedef struct coverage {
     uint64_t conflicts;
     uint64_t repeated; /* sent again, and known */
     uint64_t committed;
-    uint64_t stale; /* answers for messages that were no longer held so */
+    uint64_t stale; /* results for messages that were no longer owned under that fence */
     uint64_t lost;  /* the caller got no answer */
     uint64_t faults;
     uint64_t in_doubt;
@@ -67,7 +67,7 @@ bool compare_message(const model *m, const model_message *expected, const pawl_m
                      bool with_payload, finding *wrong);
 /* -1 when the model does not have it. */
 int compare_number(const model *m, const pawl_message *found);
-/* All messages, the counts, and what every owner holds, through one of the stores. */
+/* All messages, the counts, and the messages of every owner, through one of the stores. */
 bool compare_everything(sequence_fixture *at, const model *m, int store, finding *wrong);
 /* Which topics the store has a lane or totals of. */
 void compare_has_totals(sequence_fixture *at, const model *m, int store, bool ret_has[MODEL_TOPICS],

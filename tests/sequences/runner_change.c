@@ -197,7 +197,7 @@ static void resolve_change(const model *m, const step *s, change *ret)
         ret->filter.before.value = 0;
 }
 
-/* A store that does not look at the fence: whatever the owner holds now is meant. */
+/* A store that does not check the fence: the owner's current claim is meant. */
 static void ignore_fences(const runner *p, change *c)
 {
     for (size_t i = 0; i < c->count; i++)

@@ -1,4 +1,5 @@
-/* tests/sequences/runner_claim.c - calls that give messages: claims, what an owner holds, reading.
+/* tests/sequences/runner_claim.c - calls that return messages: claims, the messages of an owner,
+ * reading.
  */
 #include "operation.h"
 #include "runner.h"
@@ -58,13 +59,13 @@ static doubt ask_owner(runner *p, const model_claim *call, const model *after)
 
     if (pawl_queue_owned(p->at->stores[call->store], model_owner(call->owner), &list, &err) !=
         PAWL_OK)
-        finding_say(&p->wrong, "held answered: %s", err.message);
+        finding_say(&p->wrong, "owned returned: %s", err.message);
     for (size_t i = 0; i < pawl_messages_count(list); i++) {
         const pawl_message *message = pawl_messages_at(list, i);
         int number = compare_number(&p->m, message);
 
         if (number < 0)
-            finding_say(&p->wrong, "a message is held that should not be there");
+            finding_say(&p->wrong, "a message is owned that should not exist");
         else if (pawl_message_fence(message) > p->m.last_fence)
             d.taken.numbers[d.taken.count++] = number;
         else if (after->messages[number].state != PAWL_STATE_RUNNING)
@@ -158,7 +159,7 @@ void run_owned(runner *p, const step *s)
     size_t leased = 0;
 
     if (pawl_queue_owned(runner_store(p, s), model_owner(s->owner), &list, &err) != PAWL_OK) {
-        finding_say(&p->wrong, "held answered: %s", err.message);
+        finding_say(&p->wrong, "owned returned: %s", err.message);
         return;
     }
     model_remember(&p->m, s->owner);
@@ -166,13 +167,13 @@ void run_owned(runner *p, const step *s)
     for (size_t i = 0; i < p->m.ticket_count; i++)
         leased += p->m.tickets[i].owner == s->owner && p->m.tickets[i].known;
     if (leased != pawl_messages_count(list))
-        finding_say(&p->wrong, "%s is said to hold %zu, should hold %zu",
+        finding_say(&p->wrong, "%s is reported to own %zu, should own %zu",
                     model_owner_names[s->owner], pawl_messages_count(list), leased);
     for (size_t i = 0; i < pawl_messages_count(list); i++) {
         int number = compare_number(&p->m, pawl_messages_at(list, i));
 
         if (number < 0)
-            finding_say(&p->wrong, "a message is held that should not be there");
+            finding_say(&p->wrong, "a message is owned that should not exist");
         else
             compare_message(&p->m, &p->m.messages[number], pawl_messages_at(list, i), true,
                             &p->wrong);

@@ -82,7 +82,7 @@ static const char *all_lanes(sequence_fixture *p)
     return fixture_expand(p->f, sql);
 }
 
-/* Whatever tables there are but those with one row for ever. */
+/* All tables except those with one permanent row. */
 static const char *reset_sql(sequence_fixture *p)
 {
     if (p->postgres)
@@ -237,7 +237,7 @@ static long long ask_number(sequence_fixture *p, const char *sql)
     return number;
 }
 
-/* What had reached the server before the cut is still done; only then can be looked. */
+/* What had reached the server before the cut is still done; the tables can be read only then. */
 bool sequences_disarm(sequence_fixture *p)
 {
     bool failed = failing_disarm();

@@ -31,7 +31,7 @@ sequence_fixture *sequences_open(void);
 void sequences_reset(sequence_fixture *p, int64_t start_us, bool with_lanes);
 void sequences_set_clock(sequence_fixture *p, int64_t now_us);
 void sequences_reopen(sequence_fixture *p, int store);
-/* As if every lane were due to be looked at from its beginning. */
+/* As if every lane were due for a sweep. */
 void sequences_make_sweeps_due(sequence_fixture *p);
 
 /* The application's transaction; NULL and a reason if it cannot be had. */
@@ -43,7 +43,7 @@ void sequences_arm(sequence_fixture *p, int nth);
 /* Stop; whether it failed. What a cut connection's server was doing has ended when this returns. */
 bool sequences_disarm(sequence_fixture *p);
 
-/* How many messages are in the queue and finished, or neither; and claims of which nothing is held.
+/* How many messages are in the queue and finished, or neither; and claims without running messages.
  */
 long long sequences_rule_breaches(sequence_fixture *p);
 

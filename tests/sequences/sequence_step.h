@@ -24,7 +24,7 @@ typedef enum step_kind {
     STEP_DEFER,
     STEP_RELEASE,
     STEP_FORGET, /* the owner loses its memory */
-    STEP_OWNED,  /* and asks what it holds */
+    STEP_OWNED,  /* and lists its messages */
     STEP_REAP,
     STEP_EXPIRE,
     STEP_RETAIN,
@@ -39,8 +39,8 @@ typedef enum step_kind {
     STEP_FIND,
     STEP_LIST,
     STEP_CLOCK,
-    STEP_SWEEP,  /* as if so much time had passed that the stores look at everything */
-    STEP_REOPEN, /* one of the two processes starts anew */
+    STEP_SWEEP,  /* as if so much time had passed that the stores sweep */
+    STEP_REOPEN, /* one of the two processes restarts */
     STEP_CHECK,  /* everything in the store against everything in the model */
     STEP_KINDS
 } step_kind;
@@ -64,7 +64,7 @@ typedef struct pick {
 typedef enum lost_kind {
     LOST_NOTHING,
     LOST_ANSWER, /* it was done, the caller does not learn of it */
-    LOST_REQUEST /* it was never done, the caller cannot tell from the former */
+    LOST_REQUEST /* it was never done, the caller cannot distinguish it from the former */
 } lost_kind;
 
 typedef struct step {

@@ -17,7 +17,7 @@ PAWL_TEST(two_hundred_are_in_flight_at_once)
     int receipt = peer_max_blocked(peer) < many ? peer_max_blocked(peer) : many;
 
     for (int i = 0; i < many; i++)
-        sender_send(sender, NULL, "hold", NULL);
+        sender_send(sender, NULL, "block", NULL);
     assert_int_equal(many, pawl_transport_client_in_flight(sender->carrier));
     sender_wait_blocked(sender, receipt);
     for (int i = 0; i < many; i++)
@@ -34,11 +34,11 @@ PAWL_TEST(a_cancelled_send_completes_in_the_next_step)
     test_peer *peer = peer_start();
     sender_fixture *sender = sender_open(peer, NULL);
     pawl_send_op *first = NULL, *second = NULL;
-    size_t receipt = sender_send(sender, NULL, "hold", &first);
+    size_t receipt = sender_send(sender, NULL, "block", &first);
 
     sender_wait_blocked(sender, 1);
-    size_t fresh = sender_send(sender, NULL, "hold", &second);
-    size_t other = sender_send(sender, NULL, "hold", NULL);
+    size_t fresh = sender_send(sender, NULL, "block", &second);
+    size_t other = sender_send(sender, NULL, "block", NULL);
     pawl_transport_client_cancel(sender->carrier, first);
     pawl_transport_client_cancel(sender->carrier, second);
     pawl_transport_client_cancel(sender->carrier, second);
@@ -60,7 +60,7 @@ PAWL_TEST(closing_ends_sends_in_flight)
     sender_fixture *sender = sender_open(peer, NULL);
 
     for (int i = 0; i < 20; i++)
-        sender_send(sender, NULL, "hold", NULL);
+        sender_send(sender, NULL, "block", NULL);
     sender_wait_blocked(sender, 1);
     sender_close(sender);
     for (size_t i = 0; i < 20; i++) {
@@ -103,7 +103,7 @@ PAWL_TEST(the_end_of_one_may_begin_another)
     pawl_send_report begin = PAWL_SEND_REPORT_INIT;
 
     sender_ask(sender, NULL, "ok");
-    size_t to_cancel = sender_send(sender, NULL, "hold", &chain.to_cancel);
+    size_t to_cancel = sender_send(sender, NULL, "block", &chain.to_cancel);
     begin.sent = PAWL_SEND_RETRY;
     go_on(&chain, &begin);
     while (chain.ended < 10)

@@ -65,7 +65,7 @@ static pawl_status send_letter(void *instance, const pawl_send_request *request,
                          .next = bag->letters};
     bag->letters = sent;
     bag->peer->requests++;
-    if (strcmp(pawl_envelope_endpoint(sent->envelope), "hold") == 0)
+    if (strcmp(pawl_envelope_endpoint(sent->envelope), "block") == 0)
         peer_block(bag->peer);
     wake(bag);
     *ret_send = sent;
@@ -103,7 +103,7 @@ static bool ends(own_bag *bag, const own_letter *letter, pawl_send_report *outco
         outcome->error = "cancelled";
         return true;
     }
-    if (strcmp(how->endpoint, "hold") == 0 && !bag->peer->released) {
+    if (strcmp(how->endpoint, "block") == 0 && !bag->peer->released) {
         outcome->error = "late";
         return pawli_mono_passed(letter->deadline);
     }

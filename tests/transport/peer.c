@@ -1,4 +1,4 @@
-/* tests/transport/peer.c - somebody to send to: starting, stopping, and what it answers. */
+/* tests/transport/peer.c - a receiver: starting, stopping, and its responses. */
 #include "peer.h"
 
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 
 static const behaviour behaviours[] = {
     {"ok", PAWL_SEND_ACKNOWLEDGED, 200, -1, NULL},
-    {"hold", PAWL_SEND_ACKNOWLEDGED, 200, -1, NULL},
+    {"block", PAWL_SEND_ACKNOWLEDGED, 200, -1, NULL},
     {"duplicate", PAWL_SEND_DUPLICATE, 200, -1, NULL},
     {"refuse", PAWL_SEND_REJECTED, 422, -1, "never"},
     {"busy", PAWL_SEND_RETRY, 429, 7000, "busy"},
@@ -47,11 +47,11 @@ static void receive_inproc(void *context, const pawl_envelope *envelope, pawl_re
     const behaviour *how = behaviour_of(pawl_envelope_endpoint(envelope));
     pawl_send_report outcome = PAWL_SEND_REPORT_INIT;
 
-    if (strcmp(how->endpoint, "hold") == 0)
+    if (strcmp(how->endpoint, "block") == 0)
         peer_block(peer);
     pthread_mutex_lock(&peer->lock);
     peer->requests++;
-    while (strcmp(how->endpoint, "hold") == 0 && !peer->released)
+    while (strcmp(how->endpoint, "block") == 0 && !peer->released)
         pthread_cond_wait(&peer->changed, &peer->lock);
     pthread_mutex_unlock(&peer->lock);
     outcome.sent = how->sent;

@@ -1,4 +1,4 @@
-/* tests/transport/peer.h - somebody to send to, by the transport under test.
+/* tests/transport/peer.h - a receiver for the transport under test.
  *
  * PAWL_TEST_TRANSPORT names it: http, https, unix, pipe (a real server, libmicrohttpd), inproc, own
  * (a transport written here). What the peer answers is said by the envelope's endpoint:
@@ -8,7 +8,7 @@
  *   refuse      422, "never"
  *   busy        429, to come again in 7 seconds
  *   error       500, "later"
- *   hold        nothing, until peer_release(); then as ok
+ *   block       nothing, until peer_release(); then as ok
  * and only by HTTP:
  *   STATUS      "404": that, with an error
  *   nonsense    200, but no acknowledgement
@@ -40,12 +40,12 @@ const char *peer_url(const test_peer *peer);
 const char *peer_ca_file(const test_peer *peer);
 bool peer_is_http(const test_peer *peer);
 bool peer_is_tcp(const test_peer *peer);
-/* As many as it can hold at once. */
+/* As many as it can block at once. */
 int peer_max_blocked(const test_peer *peer);
 int peer_blocked(test_peer *peer);
-/* Readable when somebody is held. */
+/* Readable when a request is blocked. */
 int peer_blocked_fd(const test_peer *peer);
-/* Those that are held, and those that will be. */
+/* Those that are blocked, and those that will be. */
 void peer_release(test_peer *peer);
 int peer_requests(test_peer *peer);
 int peer_connections(test_peer *peer);

@@ -17,7 +17,7 @@ struct test_peer {
     int receipt;
     int requests;
     int connections;
-    int event;    /* written to when somebody is held */
+    int event;    /* written to when a request is blocked */
     void *server; /* the HTTP server's own */
     void *own;    /* of the transport written here */
 };
@@ -30,14 +30,14 @@ typedef struct behaviour {
     int64_t retry_after_ms;
     const char *error;
 } behaviour;
-/* NULL: it is not. "hold" is "ok" by the time it is asked for. */
+/* NULL: it is not. "block" is "ok" by the time it is asked for. */
 const behaviour *behaviour_of(const char *endpoint);
 
-/* Lock not held: counts somebody who waits, and tells the test. */
+/* Lock not held: counts a blocked request, and notifies the test. */
 void peer_block(test_peer *peer);
 
 void server_start(test_peer *peer);
-/* Those that are held may go on. */
+/* Blocked requests continue. */
 void server_release(test_peer *peer);
 void server_stop(test_peer *peer);
 /* Writes a key and a certificate for localhost that is its own authority. PEM, test_note()s. */

@@ -18,7 +18,7 @@ typedef struct http_request {
     struct MHD_Connection *connection;
     pawli_buffer body;
     bool waits;                /* suspended now */
-    struct http_request *next; /* of those that are held */
+    struct http_request *next; /* of those that are blocked */
 } http_request;
 
 typedef struct http_server {
@@ -160,7 +160,7 @@ static enum MHD_Result decide(test_peer *peer, http_request *request, const char
         return answer(request->connection, 400, response_of("", 0));
     const char *endpoint = pawl_envelope_endpoint(envelope);
     const behaviour *how = behaviour_of(endpoint);
-    if (strcmp(endpoint, "hold") == 0 && block_request(peer, request))
+    if (strcmp(endpoint, "block") == 0 && block_request(peer, request))
         result = MHD_YES;
     else if (how)
         result = answer_as_all(request->connection, how, envelope);

@@ -60,7 +60,7 @@ PAWL_TEST(a_receiver_that_does_not_answer_times_out)
     pawl_service_options service = sender_service(peer);
 
     service.timeout_ms = 50;
-    const pawl_send_report *outcome = sender_ask(sender_open(peer, &service), NULL, "hold");
+    const pawl_send_report *outcome = sender_ask(sender_open(peer, &service), NULL, "block");
     assert_int_equal(PAWL_SEND_RETRY, outcome->sent);
     assert_false(outcome->reached);
     assert_non_null(outcome->error);
@@ -71,9 +71,9 @@ PAWL_TEST(one_send_may_have_less_time_than_the_service)
     sender_fixture *sender = sender_open(peer_start(), NULL);
 
     sender->timeout_ms = 50;
-    assert_int_equal(PAWL_SEND_RETRY, sender_ask(sender, NULL, "hold")->sent);
+    assert_int_equal(PAWL_SEND_RETRY, sender_ask(sender, NULL, "block")->sent);
     sender->timeout_ms = INT64_C(1000000000); /* never more than the service's */
-    size_t patient = sender_send(sender, NULL, "hold", NULL);
+    size_t patient = sender_send(sender, NULL, "block", NULL);
     sender_wait_blocked(sender, 1);
     peer_release(sender->peer);
     assert_int_equal(PAWL_SEND_ACKNOWLEDGED, sender_wait(sender, patient)->sent);
@@ -107,7 +107,7 @@ PAWL_TEST(bad_requests_are_refused_at_once)
             pawl_transport_client_send(sender->carrier, &request, ignore_outcome, NULL, NULL, &err),
             &err);
     }
-    request.url = "inproc://nobody"; /* a matter of configuration */
+    request.url = "inproc://missing"; /* a matter of configuration */
     assert_status(
         PAWL_E_NOT_FOUND,
         pawl_transport_client_send(sender->carrier, &request, ignore_outcome, NULL, NULL, &err),

@@ -37,7 +37,7 @@ size_t sender_send(sender_fixture *sender, const char *url, const char *endpoint
 void sender_run_step(sender_fixture *sender, int extra_fd);
 /* Until `number` has ended. */
 const pawl_send_report *sender_wait(sender_fixture *sender, size_t number);
-/* Until so many are held by the peer. */
+/* Until the peer blocks this many. */
 void sender_wait_blocked(sender_fixture *sender, int count);
 /* Send and wait. */
 const pawl_send_report *sender_ask(sender_fixture *sender, const char *url, const char *endpoint);

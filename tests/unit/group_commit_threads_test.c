@@ -2,7 +2,7 @@
  * tests/unit/group_commit_threads_test.c - group commit on a real SQLite file: who shares a commit,
  * and what one caller's misfortune does to the others.
  *
- * A foreign handle holds the write lock while the callers line up, so that all of them are in one
+ * A foreign handle has the write lock while the callers queue, so that all of them are in one
  * group when it lets go. Commits are counted in the WAL: a frame that ends one says so.
  */
 #include <fcntl.h>

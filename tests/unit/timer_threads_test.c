@@ -31,7 +31,7 @@ static int number_of(pawl_uuid id)
     return number;
 }
 
-/* Every one is due at once; every fourth is taken back, if nobody was faster. */
+/* Every one is due at once; every fourth is cancelled, if it was not claimed before. */
 static const char *schedule_and_cancel(shared *s, int first)
 {
     for (int i = first; i < first + EACH; i++) {
@@ -62,7 +62,7 @@ static const char *take_due(shared *s)
         size_t count;
 
         bool over =
-            atomic_load(&s->scheduling) == 0; /* then the next look finds all that is left */
+            atomic_load(&s->scheduling) == 0; /* then the next claim finds all that is left */
         if (pawl_timer_take_due(s->scheduler, 7, &list, &err) != PAWL_OK)
             return test_note("take_due: %s", err.message);
         count = pawl_messages_count(list);

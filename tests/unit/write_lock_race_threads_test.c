@@ -1,10 +1,10 @@
 /*
  * tests/unit/write_lock_race_threads_test.c - a thread that waits for the one writer of a SQLite
- * file looks at a transaction that is late, at the very moment at which that one has ended and has
+ * file checks a transaction that is late, at the very moment at which that one has ended and has
  * not left yet.
  *
- * hold.c is compiled into this file with a limit of a millisecond, and with the two calls between
- * which the moment lies.
+ * owned_tx.c is compiled into this file with a limit of a millisecond, and with the two calls
+ * between which the moment lies.
  */
 #include <semaphore.h>
 #include <stdatomic.h>
@@ -46,7 +46,7 @@ static void grant_at_race_point(pawli_group *group, pawli_exclusive_writer *tena
     pawli_group_grant(group, tenant);
 }
 
-/* The transaction has ended: stay here until the waiting thread has looked at it. */
+/* The transaction has ended: wait here until the waiting thread has checked it. */
 static void leave_watched(pawli_group *group, pawli_exclusive_writer *tenant)
 {
     atomic_store(&has_ended, true);

@@ -62,7 +62,7 @@ static struct test_store *open_test_store(int count)
     struct test_store *test_store = calloc(1, sizeof *test_store);
     pawl_store_options options = PAWL_STORE_OPTIONS_INIT;
     pawl_error err = PAWL_ERROR_INIT;
-    const char *path = test_note("%s/hold.db", test_directory());
+    const char *path = test_note("%s/write_lock.db", test_directory());
 
     assert_non_null(test_store);
     test_defer(close_test_store, test_store);
@@ -124,7 +124,7 @@ static const char *late_owner(struct test_store *test_store)
         return "it could not begin";
     atomic_store(&test_store->step, 1);
     activity_report();
-    await_step(test_store, 2); /* until somebody else has written */
+    await_step(test_store, 2); /* until another thread has written */
     if (write_row(tx))
         wrong = "a statement after the late rollback was accepted";
     else if (pawl_tx_commit_with_ack(tx, &err) != PAWL_E_TIMEOUT)
@@ -163,7 +163,7 @@ PAWL_TEST(a_transaction_that_takes_too_long_is_rolled_back)
     assert_int_equal(1, number(test_store, "SELECT count(*) FROM pawl_queue"));
 }
 
-/* Nobody waits; and a statement that does not end by itself is ended. */
+/* No one else waits; and a statement that does not end is interrupted. */
 PAWL_TEST(a_statement_does_not_run_past_the_transaction_limit)
 {
     struct test_store *test_store = open_test_store(1);

@@ -72,7 +72,7 @@ PAWL_TEST(messages_sent_by_handlers_are_handled_before_it_stops)
 }
 
 /* Beside a handler with a limit of its own topics are claimed by their names, which are read now
- * and then: a new one must be seen all the same. */
+ * and then: a new one must be seen anyway. */
 PAWL_TEST(a_new_topic_is_seen_before_it_ends)
 {
     fixture *f = fixture_open(NULL);
@@ -125,7 +125,7 @@ PAWL_TEST(dead_letters_are_handled_before_it_ends)
 
     worker_handle(worker, NULL, fail_task, &calls);
     assert_ok(pawl_worker_handle_dead(worker, NULL, count_handle, &dead, &err), &err);
-    run_to_the_end(worker); /* the first look makes the store record them */
+    run_to_the_end(worker); /* the first claim makes the store record them */
     for (int i = 0; i < 10; i++)
         fixture_send(f, "t", "x");
     run_to_the_end(worker);
@@ -145,7 +145,7 @@ PAWL_TEST(a_worker_ends_after_so_many_messages)
     worker_handle(worker, NULL, count_handle, &calls);
     for (int i = 0; i < 100; i++)
         fixture_send(f, "t", "x");
-    for (int i = 1; i <= 3; i++) { /* each run counts anew */
+    for (int i = 1; i <= 3; i++) { /* each run counts from 0 */
         run_to_the_end(worker);
         assert_int_equal(30 * i, counter_get(&calls));
         assert_int_equal(30 * i, worker_stats(worker).claimed);

@@ -22,7 +22,7 @@ static bool readable(int fd, int timeout_ms)
     return poll(&one, 1, timeout_ms) == 1 && (one.revents & POLLIN);
 }
 
-/* A minute is a failure, which the missing count tells. */
+/* A minute is a failure, which the missing count shows. */
 static pawl_result wait_at_fd(pawl_task *task, void *context)
 {
     struct waiting *waiting = context;

@@ -37,7 +37,7 @@ PAWL_TEST(one_scheduler_at_a_time_and_the_next_takes_over)
     assert_status(PAWL_E_NOT_FOUND,
                   pawl_lease_get(fixture_store(f), "pawl.scheduler", &lease, &err), &err);
     job_add(f, "j", "*/10 * * * * *");
-    worker_until_idle(first); /* the job is looked at, which needs the lease */
+    worker_until_idle(first); /* the job is examined, which needs the lease */
     assert_ok(pawl_lease_get(fixture_store(f), "pawl.scheduler", &lease, &err), &err);
     assert_true(pawl_leases_at(lease, 0)->owned);
     pawl_leases_free(lease);

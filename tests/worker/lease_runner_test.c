@@ -22,7 +22,8 @@ static void on_lost(pawl_lease_runner *runner, pawl_lease_loss why, void *contex
 
     loss->calls++;
     loss->why = why;
-    (void)pawl_lease_runner_lost(runner); /* asking from here is allowed, and tells nobody again */
+    (void)pawl_lease_runner_lost(
+        runner); /* this call is allowed here, and calls on_lost only once */
 }
 
 static pawl_lease_runner *start_runner(fixture *f, struct loss *loss)
@@ -136,12 +137,11 @@ PAWL_TEST(it_is_lost_at_the_local_deadline)
     assert_true(readable(runner));
     assert_int_equal(1, loss.calls);
     assert_int_equal(PAWL_LEASE_LATE, loss.why);
-    assert_int_equal(300,
-                     left_ms(f)); /* the database still counts it as ours, and nobody renewed */
+    assert_int_equal(300, left_ms(f)); /* the database still counts it as ours, without a renewal */
     assert_status(PAWL_E_LOST, pawl_lease_runner_renew_now(runner, &err), &err);
     assert_status(PAWL_E_LOST, pawl_lease_runner_stop(runner, &err), &err);
     assert_int_equal(1, loss.calls);
-    assert_int_equal(PAWL_OK, lease_try(f, "it", 2)); /* given back all the same */
+    assert_int_equal(PAWL_OK, lease_try(f, "it", 2)); /* released anyway */
 }
 
 PAWL_TEST(a_moment_before_the_deadline_it_is_renewed)
@@ -185,7 +185,7 @@ PAWL_TEST(after_a_failure_it_is_retried_soon)
     restore_leases(f);
     assert_int_equal(PAWL_OK, step_after(f, runner, 1500));
     assert_int_equal(TTL_MS, left_ms(f));
-    break_leases(f); /* and the count begins anew */
+    break_leases(f); /* and the count begins again */
     assert_int_not_equal(PAWL_OK, step_after(f, runner, 18000));
     assert_int_not_equal(PAWL_OK, step_after(f, runner, 1500));
     restore_leases(f);

@@ -6,7 +6,7 @@
 
 #include "lease_fixture.h"
 
-/* Renewals come soon while the test looks, and yet there is time for a machine that is busy. */
+/* Renewals are frequent during the test, but leave time for a busy machine. */
 #define SHORT_MS (5 * SECOND_MS)
 
 static void free_runner(void *runner)

@@ -11,7 +11,7 @@ struct slow {
     bool reap;              /* others take back what has run out meanwhile */
     pawl_work_id to_cancel; /* cancelled by an administrator in the first call; 0: none */
     int calls;
-    int cancelled; /* calls that were told to end */
+    int cancelled; /* calls that were cancelled */
     pawl_result result;
 };
 
@@ -35,7 +35,7 @@ static pawl_result slow_handle(pawl_task *task, void *context)
     return slow->result;
 }
 
-/* Housekeeping would reap, too. */
+/* Maintenance would reap, too. */
 static pawl_worker *make_worker(fixture *f, struct slow *slow)
 {
     pawl_worker_options options = PAWL_WORKER_OPTIONS_INIT;

@@ -10,7 +10,7 @@ static pawl_result handle_done(pawl_task *task, void *context)
     return PAWL_DONE;
 }
 
-/* Claims of which nothing is held, as a crash of two finishing transactions may leave them; their
+/* Claims without running messages, as a crash of two finishing transactions may leave them; their
  * checks are due, a millisecond apart. */
 static void leave_claims(fixture *f, int count)
 {

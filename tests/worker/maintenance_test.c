@@ -1,4 +1,4 @@
-/* tests/worker/maintenance_test.c - housekeeping by the worker, on the virtual clock. */
+/* tests/worker/maintenance_test.c - maintenance by the worker, on the virtual clock. */
 #include "worker_fixture.h"
 
 #include <string.h>

@@ -37,7 +37,7 @@ static void hear_store(void *context, const pawl_error *err)
     else if (!err && heard->well < heard->failed)
         heard->well++;
     else
-        heard->failed = -1; /* not by turns */
+        heard->failed = -1; /* not alternating */
     counter_add(&heard->news, 1);
 }
 

@@ -492,7 +492,7 @@ static pawl_result return_requested_result(pawl_task *task, void *unused)
     return (pawl_result)strtol(queue_payload(pawl_task_message(task)), NULL, 10);
 }
 
-/* Short handlers end at any moment of the worker's falling asleep; nobody else would wake it. */
+/* Short handlers end at any moment of the worker's going idle; nothing else would wake it. */
 PAWL_TEST(an_idle_worker_stores_every_result_before_it_waits)
 {
     fixture *f = open_fast(false);

@@ -122,7 +122,7 @@ static const char *cancel_endless(everything *e)
         return test_note("cancel: %s", err.message);
     if (changed != ENDLESS)
         return "an endless message had ended";
-    return counter_wait(&e->endless, 2 * ENDLESS) ? NULL : "a handler was not told of its end";
+    return counter_wait(&e->endless, 2 * ENDLESS) ? NULL : "a handler was not cancelled";
 }
 
 static const char *administrate(everything *e)

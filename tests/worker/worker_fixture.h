@@ -15,7 +15,7 @@ void worker_step(pawl_worker *worker);
 void worker_until_idle(pawl_worker *worker);
 pawl_worker_stats worker_stats(pawl_worker *worker);
 
-/* A handler that answers what it is told to and writes down what it saw. One thread. */
+/* A handler that returns the requested result and records what it saw. One thread. */
 typedef struct recorder {
     pawl_result result;
     const char *error; /* NULL: explains nothing */

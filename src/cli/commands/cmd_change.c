@@ -252,7 +252,7 @@ const cli_verb cli_verb_cancel = {
     .usage = "[ID...]",
     .summary = "cancel messages that are not finished",
     .about = "Cancels messages that are scheduled, ready or running. A worker that is "
-             "processing one is told when it next renews the lease, and its result is "
+             "processing one detects this when it next renews the lease, and its result is "
              "discarded. A filter without --state selects all of these. Asks for confirmation "
              "unless --yes is given.",
     .examples = "  pawl cancel 12\n  pawl cancel --topic report --state ready --yes\n  pawl cancel "

@@ -104,7 +104,7 @@ static const cli_field record_fields[] = {
     {"last_seen", RECORD(TIME, last_seen), .details = {11, "last seen"},
      .column = {7, "LAST SEEN"}},
     {"processed_at", RECORD(TIME, processed_at), .details = {12, "processed"}},
-    {"expires_at", RECORD(TIME, expires_at), .details = {13, "forgotten"}},
+    {"expires_at", RECORD(TIME, expires_at), .details = {13, "expires"}},
     {"hash", .read = read_hash, .details = {14, "SHA-256"}},
     {"error", RECORD(ERROR, error), .details = {7, "error"}, .column = {8, "ERROR"}},
 };
@@ -217,7 +217,7 @@ static pawl_status retry_records(const cli_args *args, pawl_store *store, pawl_e
 
 static pawl_status purge_records(const cli_args *args, pawl_store *store, pawl_error *err)
 {
-    static const inbox_change purge = {"purge", "Forget", "forgot", "forgotten", pawl_inbox_purge};
+    static const inbox_change purge = {"purge", "Purge", "purged", "purged", pawl_inbox_purge};
 
     return change_dead_records(&purge, args, store, err);
 }

@@ -262,7 +262,7 @@ static pawl_status run_lease(const cli_args *args, pawl_error *err)
     if (args->words.count != wanted->words + 1)
         return pawli_fail(err, PAWL_E_INVALID,
                           wanted->words ? "lease %s takes the name of one lease"
-                                        : "lease %s takes no more words",
+                                        : "lease %s takes no further arguments",
                           wanted->name);
     if (own->dry_run && wanted->run != release_lease)
         return pawli_fail(err, PAWL_E_INVALID, "--dry-run is not for 'lease %s'", wanted->name);
@@ -300,7 +300,7 @@ const cli_verb cli_verb_lease = {
     .usage = "ls\nshow NAME\nrelease NAME",
     .summary = "list leases and release them by force",
     .about = "A lease is listed for a week after it has expired. 'release' ends a lease by "
-             "force; its owner is told at its next renewal. The name and reason that were "
+             "force; its owner detects this at its next renewal. The name and reason that were "
              "given are stored with the lease. Asks for confirmation unless --yes is given.",
     .examples = "  pawl lease ls --owned\n  pawl lease show nightly\n"
                 "  pawl lease release nightly --reason 'host is gone'",

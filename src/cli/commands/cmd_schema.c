@@ -255,14 +255,14 @@ static pawl_status run_migrate(const cli_args *args, pawl_error *err)
     if (own->print && own->dry_run)
         return pawli_fail(err, PAWL_E_INVALID, "--print and --dry-run exclude each other");
     if (!own->print && (own->engine || own->from >= 0))
-        return pawli_fail(err, PAWL_E_INVALID, "--engine and --from go with --print only");
+        return pawli_fail(err, PAWL_E_INVALID, "--engine and --from require --print");
     if (own->engine && strcmp(own->engine, "sqlite") != 0 && strcmp(own->engine, "postgres") != 0)
         return pawli_fail(err, PAWL_E_INVALID, "--engine must be sqlite or postgres, not '%s'",
                           own->engine);
     if (own->reset_clock && own->print)
         return pawli_fail(err, PAWL_E_INVALID, "--print and --reset-clock exclude each other");
     if (own->force && !own->reset_clock)
-        return pawli_fail(err, PAWL_E_INVALID, "--force goes with --reset-clock only");
+        return pawli_fail(err, PAWL_E_INVALID, "--force requires --reset-clock");
     if (own->reset_clock)
         return reset_store_clock(args, err);
     return own->print ? print_upgrade(args, err) : upgrade_schema(args, err);
@@ -356,7 +356,7 @@ const cli_verb cli_verb_grant = {
     .usage = "",
     .summary = "create PostgreSQL's roles and grant them their rights",
     .about = "Creates the roles pawl_send, pawl_work and pawl_admin where they are missing, "
-             "and grants them their rights on pawl's schema. Rights that were changed by hand "
+             "and grants them their rights on pawl's schema. Rights that were changed manually "
              "are reset. Running it again changes nothing. SQLite has no roles: file "
              "permissions decide who may use the database.",
     .examples = "  pawl grant --db postgresql://owner@host/app\n"

@@ -39,7 +39,7 @@ static const char *clock_change_note(const pawl_occurrence *fire, char ret_text[
     else if (fire->kind == PAWL_OCCURRENCE_ONCE)
         snprintf(ret_text, NOTE_SIZE, "comes twice by a clock change, fires this time only");
     else if (fire->kind == PAWL_OCCURRENCE_AGAIN)
-        snprintf(ret_text, NOTE_SIZE, "comes again by a clock change");
+        snprintf(ret_text, NOTE_SIZE, "repeated by a clock change");
     return ret_text;
 }
 
@@ -153,7 +153,7 @@ static pawl_status read_schedule_text(const cli_args *args, char ret_text[PAWL_S
 
     if (args->words.count < 1)
         return pawli_fail(err, PAWL_E_INVALID,
-                          "which schedule? For example pawl job next '30 2 * * MON-FRI'");
+                          "no schedule given; for example pawl job next '30 2 * * MON-FRI'");
     for (size_t i = 0; i < args->words.count; i++) {
         int more = snprintf(ret_text + used, PAWL_SCHEDULE_MAX + 2 - used, "%s%s", i > 0 ? " " : "",
                             args->words.items[i]);

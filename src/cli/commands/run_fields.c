@@ -49,7 +49,7 @@ static const char *run_note(const pawl_run *run, char ret_text[NOTE_SIZE])
     int used;
 
     if (run->state != PAWL_RUN_SKIPPED)
-        return run->error ? run->error : run->triggered ? "triggered by hand" : "";
+        return run->error ? run->error : run->triggered ? "triggered manually" : "";
     used = snprintf(ret_text, NOTE_SIZE, "%s",
                     run->reason == PAWL_RUN_OVERLAP ? "another run had not ended"
                                                     : "no scheduler was running in time");
@@ -62,7 +62,7 @@ static const char *run_note(const pawl_run *run, char ret_text[NOTE_SIZE])
 
 CLI_FIELD_READ(pawl_run, read_run_heading,
                cli_value_format(to, CLI_BOLD, "%" PRId64 "%s", it->id,
-                                it->triggered ? ", triggered by hand" : ""));
+                                it->triggered ? ", triggered manually" : ""));
 CLI_FIELD_READ(pawl_run, read_run_state,
                cli_value_colored(to, cli_run_color(it->state), pawl_run_state_name(it->state)));
 CLI_FIELD_READ(pawl_run, read_skip_reason,

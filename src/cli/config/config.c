@@ -180,7 +180,7 @@ void cli_config_set(cli_config *config, cli_part *part, const cli_setting *setti
     PAWLI_AUTO_FREE char *problem = NULL;
 
     if (goes_on && !is_list_setting(setting))
-        problem = cli_print("is set twice: line %d sets it, too", before->line);
+        problem = cli_print("is set twice, here and in line %d", before->line);
     if (is_list_setting(setting) && !goes_on) /* a list grows from line to line of the file only */
         cli_setting_done(setting, part->values);
     if (problem || !cli_setting_store(setting, part->values, text, &problem)) {

@@ -37,8 +37,8 @@ static void check_database(cli_config *config)
     const cli_database_settings *database = cli_config_values(config, CLI_SECTION_DATABASE);
 
     if (!database->url)
-        cli_config_problem(config, "which database? Set url in [database], PAWL_DATABASE_URL or "
-                                   "--db, for example sqlite:app.db");
+        cli_config_problem(config, "no database given; set url in [database], PAWL_DATABASE_URL "
+                                   "or --db, for example sqlite:app.db");
 }
 
 static void check_secrets(cli_config *config, const cli_part *part, const char *key,
@@ -49,7 +49,7 @@ static void check_secrets(cli_config *config, const cli_part *part, const char *
         pawl_secrets *secrets = NULL;
         if (pawl_secrets_new(&secrets, &err) != PAWL_OK ||
             pawl_secrets_load(secrets, sources->items[i], &err) != PAWL_OK)
-            PROBLEM(config, part, key, "is no good: %s", err.message);
+            PROBLEM(config, part, key, "is invalid: %s", err.message);
         pawl_secrets_free(secrets);
     }
 }
@@ -58,7 +58,8 @@ static void check_readable(cli_config *config, const cli_part *part, const char 
                            const char *path)
 {
     if (path && access(path, R_OK) != 0)
-        PROBLEM(config, part, key, "names a file that cannot be read: '%s'", path);
+        PROBLEM(config, part, key,
+                "'%s' cannot be read: check that the file exists and its permissions", path);
 }
 
 static void check_listen(cli_config *config, const cli_part *part)
@@ -72,11 +73,11 @@ static void check_listen(cli_config *config, const cli_part *part)
         if (server->listen.count == 1 && strcmp(server->listen.items[i], "none") == 0)
             continue;
         if (pawl_address_check(server->listen.items[i], &loopback, &err) != PAWL_OK)
-            PROBLEM(config, part, "listen", "is no good: %s", err.message);
+            PROBLEM(config, part, "listen", "is invalid: %s", err.message);
         else if (!loopback && !safe)
             PROBLEM(config, part, "listen",
-                    "is open to others: '%s' is not a loopback address, so token, tls_cert and "
-                    "tls_key in [server] must be set",
+                    "needs token, tls_cert and tls_key in [server]: '%s' is not a loopback "
+                    "address",
                     server->listen.items[i]);
     }
 }
@@ -101,13 +102,14 @@ static void check_server(cli_config *config)
     check_listen(config, part);
     check_proxies(config, part);
     if (!server->tls_cert != !server->tls_key)
-        PROBLEM(config, part, server->tls_cert ? "tls_cert" : "tls_key", "needs %s beside it",
+        PROBLEM(config, part, server->tls_cert ? "tls_cert" : "tls_key", "requires %s, too",
                 server->tls_cert ? "tls_key" : "tls_cert");
     check_readable(config, part, "tls_cert", server->tls_cert);
     check_readable(config, part, "tls_key", server->tls_key);
     check_secrets(config, part, "token", &server->token);
     if (server->socket && strlen(server->socket) > SOCKET_PATH_MAX)
-        PROBLEM(config, part, "socket", "has %zu bytes; a unix socket's path may have %d",
+        PROBLEM(config, part, "socket",
+                "has %zu bytes; the path of a unix socket may have at most %d",
                 strlen(server->socket), SOCKET_PATH_MAX);
 }
 
@@ -118,12 +120,12 @@ static void check_inbox(cli_config *config)
 
     if (inbox->retention_ms < 2 * inbox->retry_window_ms)
         PROBLEM(config, part, "retention",
-                "is too short: it must be at least twice the retry_window, or a late retry is "
-                "taken for a new message");
+                "is too short: it must be at least twice the retry_window, or a late retry "
+                "would be processed as a new message");
     if (inbox->retention_ms < 2 * inbox->replay_window_ms)
         PROBLEM(config, part, "retention",
-                "is too short: it must be at least twice the replay_window, or a copy of a message "
-                "is accepted when the message is forgotten and its signature is still good");
+                "is too short: it must be at least twice the replay_window, or a replayed message "
+                "would be processed again while its signature is still valid");
 }
 
 static void check_delivery(cli_config *config)
@@ -134,7 +136,7 @@ static void check_delivery(cli_config *config)
     if (delivery->breaker_max_ms < delivery->breaker_base_ms)
         PROBLEM(config, part, "breaker_max", "must not be less than breaker_base");
     if (delivery->response_topic && !delivery->responses)
-        PROBLEM(config, part, "response_topic", "has a meaning only with responses = on");
+        PROBLEM(config, part, "response_topic", "requires responses = on");
 }
 
 static bool has_scheme(const char *url, const char *const *schemes)
@@ -153,24 +155,24 @@ static void check_service(cli_config *config, const cli_part *part)
 
     if (service->url && for_urls)
         PROBLEM(config, part, "url",
-                "must not be there: [service *] is for destinations that are "
+                "must not be set: [service *] is for destinations that are "
                 "URLs");
     else if (service->url && strncmp(service->url, "inproc://", 9) == 0)
         PROBLEM(
             config, part, "url",
-            "is for a receiver in the same process, which pawl serve does not have: use http://, "
-            "https://, unix:// or pipe://");
+            "is inproc://, which pawl serve does not support: use http://, https://, unix:// or "
+            "pipe://");
     else if (service->url && !has_scheme(service->url, schemes))
         PROBLEM(config, part, "url", "must begin with http://, https://, unix:// or pipe://");
     else if (service->url && !service->allow_private && !service->proxy &&
              pawl_url_is_private(service->url))
         PROBLEM(config, part, "url",
-                "names a loopback or private address, and nothing is sent there without "
-                "allow_private = on");
+                "is a loopback or private address: set allow_private = on to send "
+                "there");
     if (service->secret.count == 0)
         cli_config_warn(config,
                         "%s:%d: [service %s] has no secret: messages to it are not signed, and "
-                        "messages from it are refused",
+                        "messages from it are rejected; set secret = file:PATH",
                         config->path ? config->path : "", part->line, part->name);
     if (service->retry_max_ms > 0 && service->retry_max_ms < service->retry_base_ms)
         PROBLEM(config, part, "retry_max", "must not be less than retry_base");
@@ -194,7 +196,7 @@ static void check_receive(cli_config *config, const cli_part *part)
     if (receive->forward && !has_scheme(receive->forward, schemes))
         PROBLEM(config, part, "forward", "must begin with http://, https:// or unix://");
     if (receive->destination && !receive->enqueue)
-        PROBLEM(config, part, "destination", "has a meaning only beside enqueue");
+        PROBLEM(config, part, "destination", "requires enqueue");
 }
 
 void cli_config_check(cli_config *config)

@@ -33,8 +33,8 @@ static void unknown_section(file_reader *in, const char *name)
 
     for (size_t i = 0; i < CLI_SECTION_COUNT; i++)
         cli_suggest(&nearest, cli_sections[i].name);
-    cli_config_problem(in->config, "%s:%d: there is no section [%s]%s%s%s", in->config->path,
-                       in->line, name, nearest.best ? "; did you mean [" : "",
+    cli_config_problem(in->config, "%s:%d: unknown section [%s]%s%s%s", in->config->path, in->line,
+                       name, nearest.best ? "; did you mean [" : "",
                        nearest.best ? nearest.best : "", nearest.best ? "]?" : "");
 }
 
@@ -51,15 +51,15 @@ static void enter_section(file_reader *in, char *heading)
         heading[length] = '\0';
         unknown_section(in, heading);
     } else if (named && !section->named) {
-        cli_config_problem(in->config, "%s:%d: [%s] has no name behind it, '%s' must go",
-                           in->config->path, in->line, section->name, name);
+        cli_config_problem(in->config, "%s:%d: [%s] takes no name; remove '%s'", in->config->path,
+                           in->line, section->name, name);
     } else if (!named && section->named) {
         cli_config_problem(in->config, "%s:%d: [%s] needs a name: [%s %s]", in->config->path,
                            in->line, section->name, section->name, section->named);
     } else {
         cli_part *part = cli_config_part(in->config, section, name);
         if (part->line > 0)
-            cli_config_problem(in->config, "%s:%d: [%s] was begun in line %d already",
+            cli_config_problem(in->config, "%s:%d: duplicate section [%s]; it begins in line %d",
                                in->config->path, in->line, heading, part->line);
         part->line = in->line;
         in->part = (size_t)(part - in->config->parts);
@@ -74,8 +74,8 @@ static void read_heading(file_reader *in, char *line)
     char *rest = end ? end + 1 + strspn(end + 1, " \t") : NULL;
 
     if (!end || (*rest != '\0' && *rest != ';' && *rest != '#')) {
-        cli_config_problem(in->config, "%s:%d: a heading looks like [server]", in->config->path,
-                           in->line);
+        cli_config_problem(in->config, "%s:%d: invalid section heading; use a form like [server]",
+                           in->config->path, in->line);
         in->skipping = true;
         in->in_section = true;
         return;
@@ -94,8 +94,8 @@ static void unknown_key(file_reader *in, const cli_part *part, const char *key)
     for (size_t i = 0; i < part->section->count; i++)
         cli_suggest(&nearest, part->section->settings[i].key);
     PAWLI_AUTO_FREE char *hint = cli_suggestion_text(&nearest);
-    cli_config_problem(in->config, "%s:%d: [%s] has no key '%s'%s", in->config->path, in->line,
-                       part->section->name, key, hint);
+    cli_config_problem(in->config, "%s:%d: unknown key '%s' in [%s]%s", in->config->path, in->line,
+                       key, part->section->name, hint);
 }
 
 static void take_value(file_reader *in, const char *key, const char *value)
@@ -153,22 +153,22 @@ static void read_line(file_reader *in, char *line, size_t size)
     char *begin = line + strspn(line, " \t\r");
 
     if (!cli_text_printable(line, size)) {
-        cli_config_problem(in->config, "%s:%d: the line has bytes that are not text in UTF-8",
-                           in->config->path, in->line);
+        cli_config_problem(in->config, "%s:%d: the line is not valid UTF-8", in->config->path,
+                           in->line);
     } else if (*begin == '\0' || *begin == ';' || *begin == '#') {
         return;
     } else if (size > LINE_MAX_BYTES) {
-        cli_config_problem(in->config, "%s:%d: the line has %zu bytes; it may have %zu",
+        cli_config_problem(in->config, "%s:%d: the line has %zu bytes; the maximum is %zu",
                            in->config->path, in->line, size, LINE_MAX_BYTES);
     } else if (*begin == '[') {
         read_heading(in, begin);
     } else if (!in->in_section) {
         cli_config_problem(in->config,
-                           "%s:%d: this stands before the first section, such as "
+                           "%s:%d: a setting before the first section; add a heading such as "
                            "[server]",
                            in->config->path, in->line);
     } else if (!in->skipping && !read_value(in, begin)) {
-        cli_config_problem(in->config, "%s:%d: a line looks like key = value", in->config->path,
+        cli_config_problem(in->config, "%s:%d: invalid line; use key = value", in->config->path,
                            in->line);
     }
 }

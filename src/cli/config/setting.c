@@ -48,9 +48,9 @@ char *cli_setting_allowed(const cli_setting *setting)
 
     switch (setting->kind) {
     case CLI_VALUE_NUMBER:
-        return cli_print("a whole number from %" PRId64 " to %" PRId64, setting->min, setting->max);
+        return cli_print("an integer from %" PRId64 " to %" PRId64, setting->min, setting->max);
     case CLI_VALUE_SPAN:
-        return cli_print("a length of time such as 250ms, 30s, 5m or 1h30m, from %s to %s",
+        return cli_print("a duration such as 250ms, 30s, 5m or 1h30m, from %s to %s",
                          cli_span_text(setting->min, least), cli_span_text(setting->max, most));
     case CLI_VALUE_SIZE:
         return cli_print("a size such as 512, 64KiB or 1MiB, from %s to %s",
@@ -60,15 +60,14 @@ char *cli_setting_allowed(const cli_setting *setting)
     case CLI_VALUE_CHOICE:
         return choices_text(setting->choices);
     case CLI_VALUE_LIST:
-        return cli_copy("words with commas between them");
+        return cli_copy("a comma-separated list");
     case CLI_VALUE_SECRETS:
-        return cli_copy("where it comes from: file:PATH or env:NAME, several with commas between "
-                        "them");
+        return cli_copy("file:PATH or env:NAME, or a comma-separated list of these");
     case CLI_VALUE_TEXT:
     case CLI_VALUE_URL:
         break;
     }
-    return cli_copy("a text that is not empty");
+    return cli_copy("a non-empty string");
 }
 
 static bool parse_number(const char *text, int64_t *ret_number)

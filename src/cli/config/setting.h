@@ -96,7 +96,7 @@ typedef struct cli_server_settings {
     const char *tls_key;
     int64_t max_body;
     int64_t max_headers;
-    int64_t max_held;
+    int64_t max_buffered;
     int64_t timeout_ms;
     int64_t connections;
     int64_t connections_per_ip;

@@ -203,7 +203,7 @@ pawl_status cli_when_parse(const char *what, const char *text, cli_when *ret_whe
     }
     if (zone_missing)
         return pawli_fail(err, PAWL_E_INVALID,
-                          "%s '%s' says no time of day with a zone; write it as "
+                          "%s '%s' needs a time of day and a time zone; write it as "
                           "2026-01-01T09:00+01:00 or 2026-01-01T08:00Z",
                           what, text);
     return pawli_fail(err, PAWL_E_INVALID,
