@@ -448,9 +448,9 @@ PAWL_TEST_ON(postgres, a_sender_that_began_after_the_waiter_and_did_not_see_it_i
     assert_int_equal(0, fixture_tx_count(b.f, 1, "SELECT {wake}() FROM pg_current_xact_id()"));
     fixture_tx_exec(b.f, 0, "COMMIT");
     int64_t epoch = fixture_count(b.f, "SELECT since FROM {snapshot_passed}()");
-    assert_int_equal(0, fixture_count(b.f, "SELECT settled FROM {snapshot_passed}()"));
+    assert_int_equal(0, fixture_count(b.f, "SELECT passed FROM {snapshot_passed}()"));
     assert_int_equal(
-        0, fixture_count(b.f, "SELECT settled FROM {snapshot_passed}(%lld)", (long long)epoch));
+        0, fixture_count(b.f, "SELECT passed FROM {snapshot_passed}(%lld)", (long long)epoch));
     fixture_tx_exec(b.f, 1, "COMMIT");
 }
 

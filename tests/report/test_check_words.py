@@ -21,6 +21,8 @@ def check(folder, name, text):
     ("docs/page.md", "The first line.\nNobody holds the lease.\n"),
     ("include/pawl/noun.h", "/* a */\n/* It was put off. */\n"),
     ("src/cli/verb.c", '/* a */\nprintf("the services were read anew");\n'),
+    ("src/cli/verb.c", '/* a */\nprintf("which database? Give --db");\n'),
+    ("docs/page.md", "The first line.\nThe lease was taken away.\n"),
     ("sql/postgres/functions/noun.sql", "-- a\nRAISE EXCEPTION USING MESSAGE = 'somebody else has it';\n"),
 ])
 def test_a_private_word_is_found_with_its_line(tmp_path, name, text):
@@ -32,6 +34,7 @@ def test_a_private_word_is_found_with_its_line(tmp_path, name, text):
     ("src/core/noun.c", "/* Nobody reads this but us. */\nint nobody;\n"),
     ("docs/internals/inbox.md", "The answer is in_progress.\n"),
     ("docs/page.md", "The lease has no owner.\n"),
+    ("include/pawl/noun.h", "size_t size; /* set by PAWL_NOUN_INIT, never by hand */\n"),
     ("sql/postgres/functions/noun.sql", "-- Nobody reads this but us.\nSELECT 'nobody';\n"),
 ])
 def test_other_text_is_not_read(tmp_path, name, text):

@@ -55,7 +55,7 @@ END
 $$;
 
 -- Whether all transactions with an id below `epoch` have ended. NULL: starts an epoch.
-CREATE OR REPLACE FUNCTION pawl.snapshot_passed(epoch bigint DEFAULT NULL) RETURNS TABLE (since bigint, settled boolean)
+CREATE OR REPLACE FUNCTION pawl.snapshot_passed(epoch bigint DEFAULT NULL) RETURNS TABLE (since bigint, passed boolean)
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     chosen CONSTANT bigint := coalesce(epoch, pg_current_xact_id()::text::bigint);
