@@ -99,7 +99,7 @@ static void kill_random_receiver(tempest *t, bool time_passes)
 
     if (somebody->pid > 0)
         child_signal(somebody, SIGKILL);
-    if (time_passes) /* what the killed ones were at can be taken over */
+    if (time_passes) /* deliveries of the killed receivers can be processed again */
         fixture_advance(t->f, 4 * SECOND_MS);
 }
 
@@ -127,7 +127,7 @@ static void run_storm(tempest *t, bool time_passes)
     }
 }
 
-/* What senders do: again and again until it is acknowledged. */
+/* As senders do: retries until it is acknowledged. */
 static void deliver_until_processed(tempest *t, long message)
 {
     const char *id = test_note("%ld", message);

@@ -1,6 +1,6 @@
 /*
- * tests/concurrency/inbox_storm.h - what the receivers of a storm of deliveries share: a file that
- * each of them maps, so that it outlives those who are killed.
+ * tests/concurrency/inbox_storm.h - state shared by the receivers of a storm of deliveries: a file
+ * that each of them maps, so that it outlives those who are killed.
  */
 #ifndef PAWL_TEST_INBOX_STORM_H
 #define PAWL_TEST_INBOX_STORM_H

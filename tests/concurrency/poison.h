@@ -1,6 +1,6 @@
 /*
- * tests/concurrency/poison.h - what the receivers of messages, one of which kills its receiver,
- * share: a file that each of them maps, so that it outlives those that are killed.
+ * tests/concurrency/poison.h - state shared by the receivers of messages, one of which kills its
+ * receiver, share: a file that each of them maps, so that it outlives those that are killed.
  */
 #ifndef PAWL_TEST_POISON_H
 #define PAWL_TEST_POISON_H

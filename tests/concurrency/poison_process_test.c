@@ -55,7 +55,7 @@ static void receive_once(poisoned *p)
         p->deaths++;
     else if (!WIFEXITED(status) || (WEXITSTATUS(status) != 0 && WEXITSTATUS(status) != POISON_BUSY))
         test_fail("a receiver ended with wait status %d", status);
-    fixture_advance(p->f, 31 * SECOND_MS); /* what it was at can be taken over */
+    fixture_advance(p->f, 31 * SECOND_MS); /* its deliveries can be processed again */
 }
 
 static bool all_ended(const poisoned *p)

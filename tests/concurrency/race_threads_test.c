@@ -1,7 +1,7 @@
 /*
  * tests/concurrency/race_threads_test.c - claim, answer, reap and cancel at the same time.
  *
- * Leases are short on a clock that one thread moves, so answers are often too late. What counts is
+ * Leases are short on a clock that one thread moves, so results are often too late. The test checks
  * what must be true afterwards for any interleaving.
  */
 #include "queue_fixture.h"
@@ -161,7 +161,7 @@ static int64_t total(fixture *f, pawl_state state)
 
 static void check_counts(fixture *f, struct race *race)
 {
-    /* What was acknowledged stays done: nothing is retried_by_user from there, nothing done twice.
+    /* Acknowledged messages stay done: nothing is retried_by_user from there, nothing done twice.
      */
     assert_int_equal(atomic_load(&race->done),
                      fixture_count(f, "SELECT count(*) FROM {outcome} WHERE state = 2"));

@@ -90,7 +90,7 @@ PAWL_TEST(stale_foreign_unknown_and_repeated_items_are_passed_over)
     assert_int_equal(1, queue_ack(f, queue_owner(2), others));
 }
 
-/* What was just acknowledged is never what is claimed, not even of a message sent again. */
+/* A message just acknowledged is never claimed, not even if it is sent again. */
 PAWL_TEST(an_acknowledged_message_is_not_claimed)
 {
     fixture *f = fixture_open(NULL);

@@ -161,7 +161,7 @@ PAWL_TEST(every_end_of_the_last_message_removes_the_claim)
     queue_check(f);
 }
 
-/* What is refused removes nothing. */
+/* Rejected calls remove nothing. */
 PAWL_TEST(another_owners_answer_leaves_the_claim)
 {
     fixture *f = fixture_open(NULL);

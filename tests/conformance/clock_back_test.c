@@ -14,7 +14,7 @@ static void set_clock(fixture *f, int64_t ms)
     fixture_set(f, (pawl_wall){FIXTURE_START.us + ms * 1000});
 }
 
-/* What a worker does all the time, until nothing is left to do now. */
+/* The steps of a worker, until nothing is left to do now. */
 static void maintain(fixture *f)
 {
     pawl_scan scan = {0, true};
@@ -33,7 +33,7 @@ static void minutes(fixture *f, int count)
     }
 }
 
-/* What is due now; it is done with. */
+/* Claims and acknowledges all due messages. */
 static const char *ack_all(fixture *f)
 {
     pawl_messages *list = fixture_claim(f, queue_owner(9), DAY_MS, 1000);

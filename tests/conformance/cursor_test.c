@@ -1,5 +1,6 @@
 /*
- * tests/conformance/cursor_test.c - what appears late is found, though claims have moved on.
+ * tests/conformance/cursor_test.c - messages that become visible late are found, although claims
+ * have advanced.
  *
  * The store remembers where its claims may start (docs/internals/claim-cursor.md). Every test first
  * makes it move on, then lets something appear behind that place.

@@ -1,5 +1,5 @@
 /*
- * tests/conformance/deploy_test.c - what a deployment does with functions, views and triggers that
+ * tests/conformance/deploy_test.c - how a deployment handles functions, views and triggers that
  * are there already.
  */
 #include "queue_fixture.h"

@@ -402,7 +402,7 @@ PAWL_TEST(a_descriptor_and_a_nudge_end_the_wait)
     assert_int_equal(PAWL_E_INVALID, pawl_waiter_arm(NULL, NULL, &err));
 }
 
-/* What next_due says, as both engines answer: the time of what is for later. */
+/* The result of next_due on both engines: the time of the next scheduled message. */
 static int64_t due_after(fixture *f, const char *arguments)
 {
     return fixture_count(f, "SELECT coalesce({us:due}, 0) FROM {next_due}(%s)", arguments) -

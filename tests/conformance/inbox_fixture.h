@@ -21,7 +21,7 @@ bool inbox_write(fixture *f, pawl_tx *tx, const char *sql);
 int64_t inbox_orders(fixture *f);
 void inbox_done(pawl_inbox_task *arrival, const char *response);
 void inbox_fail(pawl_inbox_task *arrival, const char *error);
-/* What came back, as text; "-" for none. Until the test ends. */
+/* The response as text; "-" for none. Valid until the test ends. */
 const char *inbox_response(const pawl_inbox_task *arrival);
 /* The record of `id` from "shop", until the test ends. */
 const pawl_inbox_record *inbox_record(fixture *f, const char *id);

@@ -23,7 +23,7 @@ static pawl_inbox_task *call_message(fixture *f, int message)
     return inbox_call(f, test_note("%d", message), &options);
 }
 
-/* What a process that is killed leaves behind: everything that was begun, and no end. */
+/* The records of a killed process: begun attempts without an end. */
 static void die(fixture *f, pawl_inbox_task *arrivals[MESSAGES])
 {
     for (int i = 0; i < MESSAGES; i++)

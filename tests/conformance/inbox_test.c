@@ -129,7 +129,7 @@ PAWL_TEST(a_message_that_kills_its_receiver_every_time_ends_as_dead)
 
     two.max_attempts = 2;
     for (int i = 1; i <= 3; i++) {
-        /* What a process that was killed leaves behind: the counted attempt. */
+        /* The record of a killed process: the counted attempt. */
         pawl_inbox_task *dying = inbox_call(f, "1", &two);
         assert_answer(PAWL_INBOX_NEW, dying);
         inbox_let_go(dying);

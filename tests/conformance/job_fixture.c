@@ -1,4 +1,4 @@
-/* tests/conformance/job_fixture.c - what the tests of jobs say over and over, said once. */
+/* tests/conformance/job_fixture.c - helpers shared by the tests of jobs. */
 #include "job_fixture.h"
 
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* tests/conformance/job_fixture.h - what the tests of jobs say over and over, said once. */
+/* tests/conformance/job_fixture.h - helpers shared by the tests of jobs. */
 #ifndef PAWL_TEST_JOB_FIXTURE_H
 #define PAWL_TEST_JOB_FIXTURE_H
 
@@ -30,7 +30,7 @@ const pawl_run *job_last_run(fixture *f, const char *name);
  */
 const char *job_story(fixture *f, const char *name);
 
-/* Claim everything, each with its own lease; what there is. */
+/* Claims all runs, each with its own lease, and lists them. */
 pawl_messages *job_claim(fixture *f);
 /* Claim and acknowledge everything that is ready; how many. */
 size_t job_work(fixture *f);

@@ -1,4 +1,4 @@
-/* tests/conformance/job_history_test.c - what a job's history shows, and how long it is kept. */
+/* tests/conformance/job_history_test.c - the contents and retention of a job's history. */
 #include "job_fixture.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* tests/conformance/lane_fixture.c - what the tests of lanes that come and go share. */
+/* tests/conformance/lane_fixture.c - helpers shared by the tests of lane lifetimes. */
 #include "lane_fixture.h"
 
 #define IDLE_MS (6 * MINUTE_MS)
@@ -20,7 +20,7 @@ void lanes_fold(fixture *f, int times)
 
 void lanes_clean(fixture *f)
 {
-    lanes_fold(f, 1); /* what ended is counted */
+    lanes_fold(f, 1); /* finished messages are counted */
     fixture_advance(f, IDLE_MS);
     lanes_fold(f, STEPS);
     if (!fixture_is_postgres(f))

@@ -1,4 +1,4 @@
-/* tests/conformance/lane_fixture.h - what the tests of lanes that come and go share. */
+/* tests/conformance/lane_fixture.h - helpers shared by the tests of lane lifetimes. */
 #ifndef PAWL_TEST_LANE_FIXTURE_H
 #define PAWL_TEST_LANE_FIXTURE_H
 

@@ -1,4 +1,4 @@
-/* tests/conformance/lease_fixture.c - what the tests of leases say over and over, said once. */
+/* tests/conformance/lease_fixture.c - helpers shared by the tests of leases. */
 #include "lease_fixture.h"
 
 pawl_lease_grant lease_take(fixture *f, const char *name, int owner)

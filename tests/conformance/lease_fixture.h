@@ -1,4 +1,4 @@
-/* tests/conformance/lease_fixture.h - what the tests of leases say over and over, said once. */
+/* tests/conformance/lease_fixture.h - helpers shared by the tests of leases. */
 #ifndef PAWL_TEST_LEASE_FIXTURE_H
 #define PAWL_TEST_LEASE_FIXTURE_H
 

@@ -1,4 +1,4 @@
-/* tests/conformance/lease_guard_threads_test.c - who takes a lease waits for guarded transactions.
+/* tests/conformance/lease_guard_threads_test.c - an acquire waits for guarded transactions.
  */
 #include "lease_fixture.h"
 

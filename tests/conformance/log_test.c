@@ -1,4 +1,4 @@
-/* tests/conformance/log_test.c - what is logged, and what is never logged. */
+/* tests/conformance/log_test.c - log records, and values that are never logged. */
 #include "queue_fixture.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* tests/conformance/progress_test.c - what a handler says about how far it is. */
+/* tests/conformance/progress_test.c - the progress that a handler reports. */
 #include <string.h>
 
 #include "queue_fixture.h"

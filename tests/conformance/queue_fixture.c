@@ -354,7 +354,7 @@ static const struct {
     {"SELECT count(*) FROM {message} WHERE state <> 1"
      " AND (owner IS NOT NULL OR lease_until IS NOT NULL OR fence <> 0)",
      "messages that are not running have an owner, a lease or a fence"},
-    /* What is overdue reads as expired (4) before it is moved. */
+    /* A message past its time to live reads as expired (4) before maintenance moves it. */
     {"SELECT count(*) FROM {message} WHERE (state BETWEEN 2 AND 5) <> (finished_at IS NOT NULL)"
      " AND NOT (state = 4 AND next_attempt_at IS NOT NULL)",
      "finish times do not agree with states"},
@@ -381,8 +381,9 @@ const char *queue_check_note(fixture *f)
     /* SQLite counts the running messages of a lane. */
     if (!fixture_is_postgres(f) &&
         fixture_count(
-            f, "SELECT count(*) FROM {lane_stats} t WHERE running <> (SELECT count(*) FROM {queue} q"
-               " WHERE q.lane_id = t.lane_id AND q.fence <> 0)") != 0)
+            f,
+            "SELECT count(*) FROM {lane_stats} t WHERE running <> (SELECT count(*) FROM {queue} q"
+            " WHERE q.lane_id = t.lane_id AND q.fence <> 0)") != 0)
         return "the lanes count other messages as running than the queue";
     /* It has one writer at a time, so a claim's row always goes with the last message. */
     if (!fixture_is_postgres(f) &&

@@ -40,7 +40,7 @@ static void take_keys_of_message(fixture *f, const char *source, const char *id)
                     id, source);
 }
 
-/* What others have at this moment is the stranger's as soon as they are done. */
+/* Locks that others have now go to the foreign session as soon as they are released. */
 static void note_keys_in_use(fixture *f)
 {
     fixture_tx_exec(f, STRANGER,

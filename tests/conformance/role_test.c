@@ -1,4 +1,4 @@
-/* tests/conformance/role_test.c - what PostgreSQL users with pawl's three roles may do. */
+/* tests/conformance/role_test.c - the privileges of pawl's three PostgreSQL roles. */
 #include "queue_fixture.h"
 
 /* Static wherever there is one: it outlives a failing test, for what is deferred. */

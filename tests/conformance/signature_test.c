@@ -1,5 +1,5 @@
 /*
- * tests/conformance/signature_test.c - what a release of pawl let callers call and read in
+ * tests/conformance/signature_test.c - the functions and columns that a release offered in
  * PostgreSQL stays: arguments and columns are only added at the end, arguments with a default.
  *
  * signatures.txt has the functions and views of the last release that pawl's roles may use. For a

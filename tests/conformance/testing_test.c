@@ -81,7 +81,7 @@ static int files_in(const char *path)
     return count;
 }
 
-/* What temporary stores there are, wherever this engine makes them. */
+/* Lists the temporary stores, where this engine creates them. */
 static int left_behind(void)
 {
     return files_in(getenv("TMPDIR"));

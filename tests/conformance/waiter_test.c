@@ -1,4 +1,4 @@
-/* tests/conformance/waiter_test.c - what ends a worker's sleep, and what it leaves in the tables.
+/* tests/conformance/waiter_test.c - events that end a worker's wait, and its rows in the tables.
  */
 #include "queue_fixture.h"
 

@@ -1,4 +1,4 @@
-/* tests/crash/broken_test.c - what is broken on purpose must be found, or the checks prove nothing.
+/* tests/crash/broken_test.c - deliberate faults must be found, or the checks prove nothing.
  */
 #include <stdio.h>
 #include <string.h>

@@ -6,7 +6,7 @@
 
 #include "crash_run.h"
 
-/* What was answered before the power went. */
+/* The results returned before the power loss. */
 typedef struct check_expect {
     size_t at;                          /* the steps before it were done */
     answer answers[SCENARIO_CALLS_MAX]; /* of the calls of that step */

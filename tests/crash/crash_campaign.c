@@ -39,7 +39,7 @@ static void describe_case(const crash_case *what, char *ret_text, size_t size)
              what->broken ? breakage_name(what->broken) : "");
 }
 
-/* Go through the scenario and lose power at operation `at`; what was answered goes to `ret_expect`.
+/* Runs the scenario and loses power at operation `at`; the returned results go to `ret_expect`.
  */
 static bool run_case(const char *directory, const crash_case *what, check_expect *ret_expect,
                      char *ret_text, size_t size)

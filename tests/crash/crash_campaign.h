@@ -7,7 +7,7 @@
 #include "check_database.h"
 #include "crash_vfs.h"
 
-/* What is broken on purpose, so that the checks can be seen to find it. */
+/* Deliberate faults, to show that the checks find them. */
 typedef enum breakage {
     BREAK_NOTHING,
     BREAK_SYNC,        /* the disk says that it has synced, and has not */

@@ -34,7 +34,7 @@ void crash_run_init(crash_run *l, const char *path, pawl_durability durability);
 bool crash_run_step(crash_run *l);
 /* Steps until one is not done, or the end. */
 void crash_run_run(crash_run *l);
-/* What the status of a call says about it. */
+/* The meaning of a call's status. */
 answer crash_run_answer_of(pawl_status st);
 /* Close everything. */
 void crash_run_close(crash_run *l);

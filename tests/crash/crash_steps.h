@@ -44,7 +44,7 @@ typedef enum verb {
     WAIT         /* time passes */
 } verb;
 
-/* `first` and `count` say which messages; what a verb does not need is 0. */
+/* `first` and `count` say which messages; unused fields are 0. */
 typedef struct step {
     verb verb;
     int first;
@@ -67,7 +67,7 @@ int step_calls(const step *s);
 /* The time at which step `index` is made. */
 int64_t step_now_ms(size_t index);
 
-/* What one call of the step does to the model; a step is all its calls. */
+/* Applies one call of the step to the model; a step is all its calls. */
 void model_apply_call(model *m, const step *s, int call, int64_t now_ms);
 void model_apply(model *m, const step *s, int64_t now_ms);
 /* How many messages the step changes, given what is there. */

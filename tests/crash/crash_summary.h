@@ -1,4 +1,4 @@
-/* tests/crash/crash_summary.h - what the test programs of this folder have in common. */
+/* tests/crash/crash_summary.h - helpers shared by the test programs of this folder. */
 #ifndef PAWL_CRASH_SUMMARY_H
 #define PAWL_CRASH_SUMMARY_H
 

@@ -22,7 +22,7 @@ typedef enum crash_fault {
 } crash_fault;
 const char *crash_fault_name(crash_fault fault);
 
-/* What goes wrong. All zero: nothing. Operations are xWrite, xSync, xTruncate and xDelete. */
+/* The injected fault. All zero: none. Operations are xWrite, xSync, xTruncate and xDelete. */
 typedef struct crash_plan {
     long power_lost_at; /* the operation, from 1, that is only pending when everything stops */
     crash_fault fault;
@@ -50,7 +50,7 @@ void crash_vfs_forget(void);
 /* From here on everything fails. Any thread. */
 void crash_vfs_cut_power(void);
 
-/* What has happened since begin; still to be asked after end. */
+/* Events since begin; can still be read after end. */
 long crash_vfs_operations(void);
 bool crash_vfs_power_lost(void);
 bool crash_vfs_fault_happened(void);

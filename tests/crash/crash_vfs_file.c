@@ -177,7 +177,7 @@ static int sector_size(sqlite3_file *base)
     return real->pMethods->xSectorSize(real);
 }
 
-/* What an ordinary file system promises; a clever one must not hide a missing sync. */
+/* The promises of an ordinary file system; stronger ones could hide a missing sync. */
 static int characteristics(sqlite3_file *base)
 {
     (void)base;

@@ -1,4 +1,4 @@
-/* tests/crash/crash_vfs_private.h - what crash_vfs.c and crash_vfs_file.c share. */
+/* tests/crash/crash_vfs_private.h - declarations shared by crash_vfs.c and crash_vfs_file.c. */
 #ifndef PAWL_CRASH_VFS_PRIVATE_H
 #define PAWL_CRASH_VFS_PRIVATE_H
 

@@ -50,7 +50,7 @@ typedef struct model {
 /* "lease 0", "lease 1". */
 const char *model_lease_name(int number);
 
-/* What every message is sent with; the same for the same number. */
+/* The content of every message; the same for the same number. */
 pawl_uuid model_id(int number);
 /* -1 if it is none of ours. */
 int model_number(const uint8_t id[16]);

@@ -167,7 +167,7 @@ void disk_op_apply(const disk_op *op, disk_bytes *bytes)
     memcpy(bytes->data + op->offset, op->data, op->size);
 }
 
-/* What lies over an uncertain operation has to wait for it in the list: it still comes after. */
+/* An operation over a pending one stays behind it in the list, to keep their order. */
 void disk_sync(disk_file *file)
 {
     size_t certain = 0;

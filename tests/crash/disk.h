@@ -1,4 +1,4 @@
-/* tests/crash/disk.h - what a disk has for certain, and what a power cut may do to the rest. */
+/* tests/crash/disk.h - durable contents, and the effects of a power loss on the rest. */
 #ifndef PAWL_CRASH_DISK_H
 #define PAWL_CRASH_DISK_H
 
@@ -7,14 +7,14 @@
 #include <stdint.h>
 
 /*
- * A directory of files. What was written is certain once its file was synced, a name once the
+ * A directory of files. Written data is durable once its file was synced, a name once the
  * directory was. Until then a power cut may keep it, drop it or keep a part of it, in any order.
  * Not thread-safe: crash_vfs.c locks. Running out of memory ends the program.
  */
 typedef struct disk disk;
-typedef struct disk_file disk_file; /* what a name points to; lives as long as the disk */
+typedef struct disk_file disk_file; /* the file of a name; valid as long as the disk */
 
-/* What is found when power comes back. */
+/* The contents after a power loss. */
 typedef enum disk_loss {
     DISK_DROPPED,   /* nothing that was not synced */
     DISK_KEPT,      /* everything, the operation that power was lost in included */

@@ -1,4 +1,4 @@
-/* tests/crash/disk_image.c - what is found on a disk when power comes back. */
+/* tests/crash/disk_image.c - the contents of a disk after a power loss. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>

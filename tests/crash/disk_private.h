@@ -1,4 +1,4 @@
-/* tests/crash/disk_private.h - what a disk is made of; for disk.c and disk_image.c. */
+/* tests/crash/disk_private.h - the structure of a disk; for disk.c and disk_image.c. */
 #ifndef PAWL_CRASH_DISK_PRIVATE_H
 #define PAWL_CRASH_DISK_PRIVATE_H
 

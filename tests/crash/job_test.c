@@ -125,14 +125,14 @@ static pawl_status delete_line(pawl_store *store, pawl_error *err)
     return pawl_job_delete(store, "line", NULL, err);
 }
 
-/* What is done, and in which minute. */
+/* The operations, and the minute of each. */
 static const struct {
     pawl_status (*call)(pawl_store *store, pawl_error *err);
     int minute;
 } steps[JOB_STEPS] = {
     {put_all, 0},     {put_one, 0},    {put_line, 0},   {tick_jobs, 2},
     {tick_jobs, 6}, /* late: misfires, overlaps, one in line */
-    {trigger_job, 6}, {claim_runs, 6}, {ack_runs, 6},   {tick_jobs, 6}, /* who waited starts */
+    {trigger_job, 6}, {claim_runs, 6}, {ack_runs, 6},   {tick_jobs, 6}, /* the queued run starts */
     {disable_job, 7}, {put_other, 7},  {tick_jobs, 10}, {delete_line, 10},
 };
 

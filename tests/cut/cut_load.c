@@ -129,7 +129,7 @@ static void record_send_state(load *l, const sending *s, load_send_state fate)
     memset(l->send_states + s->first, (int)fate, (size_t)s->count);
 }
 
-/* Again and again with the same ids. What was refused for certain is sometimes left at that. */
+/* Repeats with the same ids. Sends that certainly failed are sometimes not repeated. */
 static const char *send_until_resolved(load *l, const sending *s)
 {
     bool doubt = false;
@@ -282,7 +282,7 @@ static const char *resume_claim(load *l, pawl_owner owner, pawl_messages **ret_l
     }
 }
 
-/* What the worker has to do next; an empty list when there is nothing. */
+/* The messages for the worker; an empty list when there is nothing. */
 static const char *take_messages(load *l, pawl_owner owner, pawl_messages **ret_list)
 {
     while (true) {

@@ -2,7 +2,7 @@
  * tests/cut/cut_run.h - the scenario through the proxy, cut once.
  *
  * A call answers done, not done or in doubt; then the tables are read from outside and must
- * agree (tests/scenario/scenario.h). What was not done is made again, what is in doubt is resolved
+ * agree (tests/scenario/scenario.h). A call that was not done is repeated, one in doubt is resolved
  * as the documentation says, and the scenario goes on to the same end as ever.
  */
 #ifndef PAWL_CUT_RUN_H
@@ -13,7 +13,7 @@
 
 extern const scenario_list cut_scenario; /* cut_steps.c */
 
-/* What is wrong on purpose, so that the checks can be seen to find it. */
+/* Deliberate faults, to show that the checks find them. */
 typedef enum cut_belief {
     BELIEVE_THE_ANSWER,
     BELIEVE_DOUBT_IS_FAILURE, /* in doubt is taken for not done */
@@ -32,7 +32,7 @@ typedef struct cut_campaign {
 
 typedef struct cut_tally {
     long points;       /* cuts made */
-    long done;         /* what the calls that were cut answered */
+    long done;         /* the results of calls that were cut */
     long not_done;     /* ... */
     long in_doubt;     /* ... */
     long doubt_there;  /* of those in doubt, how many had been done */

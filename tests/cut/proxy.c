@@ -65,7 +65,8 @@ static void bury(proxy *p)
     }
 }
 
-/* What to wait for; answers how many. A session's two follow each other in the list's order. */
+/* Collects the descriptors to poll; returns their number. The two of a session are adjacent, in
+ * list order. */
 static nfds_t gather(const proxy *p, struct pollfd *fds)
 {
     nfds_t count = 0;

@@ -30,7 +30,7 @@ typedef struct proxy_plan {
     bool then_refuse; /* refuse connections afterwards */
 } proxy_plan;
 
-/* What has happened since the plan was made. */
+/* Events since the plan was made. */
 typedef struct proxy_report {
     bool happened;
     char type;   /* of the message at which it did; 0: a session's very first */
@@ -49,7 +49,7 @@ proxy_report proxy_reported(proxy *p);
 long proxy_count(proxy *p, proxy_way way);
 /* Wait until the plan has been carried out. False: it was not in `timeout_ms`. */
 bool proxy_await(proxy *p, int timeout_ms);
-/* What was silent speaks again. */
+/* Stalled sessions continue. */
 void proxy_go_on(proxy *p);
 /* Whether connections are refused, as by a server that is not there. */
 void proxy_refuse(proxy *p, bool refuse);

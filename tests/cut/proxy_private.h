@@ -1,4 +1,4 @@
-/* tests/cut/proxy_private.h - what proxy.c and proxy_session.c share. */
+/* tests/cut/proxy_private.h - declarations shared by proxy.c and proxy_session.c. */
 #ifndef PAWL_CUT_PROXY_PRIVATE_H
 #define PAWL_CUT_PROXY_PRIVATE_H
 

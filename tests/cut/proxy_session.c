@@ -77,7 +77,7 @@ void session_send(session *s, proxy_way way)
     }
 }
 
-/* What came before the cut has arrived. */
+/* Data sent before the cut has arrived. */
 static void send_all(session *s)
 {
     for (int way = 0; way < 2; way++) {

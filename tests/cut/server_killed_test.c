@@ -29,7 +29,7 @@ static const char *kill_again_and_again(killing *k)
             return "the load made no progress";
         if (kill_server(k->data_directory) < 2)
             return "there was no server to kill";
-        load_note_kill(&k->l); /* what is asked from now on needs the next server */
+        load_note_kill(&k->l); /* requests from now on need the next server */
         k->recovery_ms[i] = load_await_recovery(&k->l);
         if (k->recovery_ms[i] == 0)
             return "the stores did not recover";

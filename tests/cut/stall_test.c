@@ -7,7 +7,7 @@
 
 /* Long enough for a call on a busy machine, short enough to wait for its end often. */
 #define TIMEOUT_MS 1500
-/* What the driver allows a cancelled statement, and much more: only a call that hangs is later. */
+/* Far above the driver's limit for a cancelled statement: only a hanging call exceeds it. */
 #define LATE_MS (TIMEOUT_MS + 2000 + 15000)
 
 static void stall_at(const char *name, proxy_plan plan, long stride)

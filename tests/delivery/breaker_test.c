@@ -92,7 +92,7 @@ PAWL_TEST(one_message_tries_whether_it_is_back)
     }
     atomic_store(&d->mood, MOOD_GOOD);
     delivery_run_until_idle(d);
-    fixture_advance(d->f, MINUTE_MS); /* what was put off */
+    fixture_advance(d->f, MINUTE_MS); /* deferred messages */
     delivery_until(d, 11, PAWL_STATE_DONE);
     assert_int_equal(PAWL_BREAKER_CLOSED, delivery_stats(d, "moody").breaker);
     assert_true(log_capture_has(&d->log, PAWL_LOG_INFO, "moody: circuit breaker closed"));

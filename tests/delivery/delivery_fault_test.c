@@ -45,7 +45,7 @@ static bool survive(delivery_fixture *d, failing_kind kind, long nth)
             reached = true;
             break;
         }
-        fixture_advance(d->f, SECOND_MS); /* what could not be sent is put off */
+        fixture_advance(d->f, SECOND_MS); /* messages that could not be sent are retried later */
         failing_resume();
     }
     failing_disarm();

@@ -1,4 +1,4 @@
-/* tests/delivery/delivery_test.c - what becomes of a message that is sent. */
+/* tests/delivery/delivery_test.c - the results of messages that are sent. */
 #include "delivery_fixture.h"
 
 #include <string.h>

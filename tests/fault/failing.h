@@ -18,7 +18,7 @@ typedef enum failing_kind {
 /* Added to a SQLite code: sqlite3_step() does its work and then answers the failure. */
 #define FAILING_AFTERWARDS (1 << 30)
 
-/* What a failing libpq call does. */
+/* The behavior of a failing libpq call. */
 enum {
     FAILING_REFUSES = 0, /* answers a failure; the connection stays */
     FAILING_CUTS = 1     /* the connection is cut, then the call is made */

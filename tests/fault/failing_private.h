@@ -1,4 +1,4 @@
-/* tests/fault/failing_private.h - what the files of the failing calls share. */
+/* tests/fault/failing_private.h - declarations shared by the files of failing calls. */
 #ifndef PAWL_TEST_FAILING_PRIVATE_H
 #define PAWL_TEST_FAILING_PRIVATE_H
 

@@ -10,7 +10,7 @@
 
 /* ---- the inbox ---- */
 
-/* What has been processed by an earlier, failed call is as good. */
+/* Processed by an earlier call that failed afterwards: also accepted. */
 static bool is_new_delivery(const scenario *s)
 {
     pawl_inbox_result answer = pawl_inbox_task_result(s->arrival);

@@ -42,7 +42,7 @@ fixture *fault_fixture(void);
 bool fault_application_sql(pawl_tx *tx, const char *sql);
 /* Its row `n` of {orders}. */
 pawl_status fault_write_row(scenario *s, pawl_tx *tx, int n, pawl_error *err);
-/* What had reached the server before the cut is still done; the tables can be read only then. */
+/* Requests that reached the server before the cut are still executed; read the tables only then. */
 void fault_wait_for_server(fixture *f);
 
 #endif

@@ -270,7 +270,7 @@ static void begin_running(running_worker *l, fixture *f)
     l->first = sent[0].work_id.value;
 }
 
-/* What was not finished is finished now; every message was handled, and none was lost. */
+/* Unfinished messages are finished now; every message was handled, and none was lost. */
 static void finish_running(running_worker *l)
 {
     pawl_error err = PAWL_ERROR_INIT;

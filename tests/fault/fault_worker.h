@@ -11,7 +11,7 @@
 #include "failing.h"
 #include "worker_fixture.h"
 
-/* What was seen of it, over all runs. */
+/* Totals over all runs. */
 typedef struct worker_points {
     long failed;
     long in_doubt; /* of those, how many a step answered with PAWL_E_IN_DOUBT */

@@ -23,7 +23,7 @@ static void check_problems(const cli_config *config)
     }
 }
 
-/* What is shown, as a file; NULL: a list is longer than a line may be. */
+/* The shown configuration as a file; NULL: a list exceeds the maximum line length. */
 static char *shown(const cli_config *config)
 {
     char *text = NULL;

@@ -58,7 +58,7 @@ static void same_text(const char *one, const char *other)
     must(!one || strcmp(one, other) == 0);
 }
 
-/* What the first reading said, the second says as well. */
+/* Parsing again gives the same result. */
 static void check_whole(const pawl_envelope *envelope)
 {
     size_t text_size, size, again_size;

@@ -1,4 +1,4 @@
-/* tests/fuzz/fuzz.h - what libFuzzer and replay_corpus.c call; aborts when a promise is broken. */
+/* tests/fuzz/fuzz.h - entry points for libFuzzer and replay_corpus.c; aborts when a check fails. */
 #ifndef PAWL_TEST_FUZZ_H
 #define PAWL_TEST_FUZZ_H
 

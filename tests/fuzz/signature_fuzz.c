@@ -8,7 +8,7 @@
 #include "buffer.h"
 #include "fuzz.h"
 
-/* As a JSON string; what is not plain becomes an escape. */
+/* As a JSON string; special characters are escaped. */
 static void quote(pawli_buffer *buffer, const uint8_t *bytes, size_t size)
 {
     pawli_buffer_text(buffer, "\"");

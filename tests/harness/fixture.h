@@ -31,7 +31,7 @@ void fixture_close(fixture *f);
 bool fixture_is_postgres(const fixture *f);
 /* Any thread may use the store. NULL after fixture_open with no_schema, until fixture_reopen. */
 pawl_store *fixture_store(fixture *f);
-/* What pawl_store_open needs for the same database. Borrowed. */
+/* The URL and options for pawl_store_open() of the same database. Borrowed. */
 const char *fixture_url(const fixture *f);
 const pawl_store_options *fixture_store_options(const fixture *f);
 /* Closes the store and opens it again. Leased messages stay leased. */
@@ -108,7 +108,7 @@ pawl_status fixture_tx_wrap(fixture *f, int which, pawl_store *store, pawl_tx **
 struct sqlite3 *fixture_sqlite(fixture *f, int which);
 struct pg_conn *fixture_postgres(fixture *f, int which);
 
-/* What the library logged through the fixture's stores, oldest first, from PAWL_LOG_DEBUG on. */
+/* Log records of the fixture's stores, oldest first, from PAWL_LOG_DEBUG on. */
 size_t fixture_log_count(fixture *f);
 const char *fixture_log_at(fixture *f, size_t index); /* "warning outbox: text" */
 bool fixture_logged(fixture *f, pawl_log_level level, const char *text_in_it);

@@ -1,4 +1,4 @@
-/* tests/harness/fixture_private.h - what a fixture is made of; for the harness's own files. */
+/* tests/harness/fixture_private.h - the structure of a fixture; for the harness's own files. */
 #ifndef PAWL_TEST_FIXTURE_PRIVATE_H
 #define PAWL_TEST_FIXTURE_PRIVATE_H
 
@@ -13,7 +13,7 @@ struct fixture {
     bool is_postgres;
     bool real_clock;
     const char *url;
-    const char *target; /* what the engine's own client opens: a path or a conninfo */
+    const char *target; /* for the engine's own client: a path or a conninfo */
     const char *names;  /* table prefix or schema */
     char *looks;        /* of a schema that may be used again: see fixture_spare.c; else NULL */
     pawl_store_options store_options;

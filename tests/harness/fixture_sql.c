@@ -99,7 +99,7 @@ static const char *closing_brace(const char *open)
     return NULL;
 }
 
-/* What {inside} stands for; NULL when the braces are not ours (JSON, an array). */
+/* The replacement of {inside}; NULL when the braces are not ours (JSON, an array). */
 static const char *meaning(fixture *f, const char *inside)
 {
     if (strncmp(inside, "us:", 3) == 0)

@@ -1,4 +1,4 @@
-/* tests/harness/helper.c - what the programs that tests start have in common. */
+/* tests/harness/helper.c - helpers shared by the programs that tests start. */
 #include "helper.h"
 
 #include <fcntl.h>

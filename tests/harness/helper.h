@@ -1,4 +1,4 @@
-/* tests/harness/helper.h - what the programs that tests start have in common. */
+/* tests/harness/helper.h - helpers shared by the programs that tests start. */
 #ifndef PAWL_TEST_HELPER_H
 #define PAWL_TEST_HELPER_H
 
@@ -25,7 +25,7 @@ int helper_complain(const char *what, const pawl_error *err);
 /* The clock that all processes of a machine share. */
 int64_t helper_clock_ms(void);
 
-/* What follows "name=" if that is how `argument` begins; else NULL. */
+/* The value of `argument` if it is "name=VALUE"; else NULL. */
 const char *helper_option(const char *argument, const char *name);
 
 #endif

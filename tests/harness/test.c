@@ -65,7 +65,7 @@ bool test_on_one_engine(void)
     return engine_is(PAWL_TEST_SQLITE ? "sqlite" : "postgres");
 }
 
-/* What is there is no more when a clean-up runs; whatever took its place would be cleaned up. */
+/* Taken from the list before the clean-up runs, so that it runs once. */
 static bool ends_with_case(const void *argument)
 {
     const char *here = __builtin_frame_address(0);

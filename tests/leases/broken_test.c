@@ -1,4 +1,4 @@
-/* tests/leases/broken_test.c - what is broken on purpose must be found, or it proves nothing. */
+/* tests/leases/broken_test.c - deliberate faults must be found, or the tests prove nothing. */
 #include "campaign.h"
 #include "lease_history.h"
 #include "test.h"

@@ -74,7 +74,7 @@ static void do_acquire(lease_history *p, int name, int owner)
 {
     pawl_store *store = some_store(p);
     int64_t ttl_ms = some_ttl_ms(p);
-    int times = dice(p, 6) == 0 ? 2 : 1; /* whose answer was lost asks again */
+    int times = dice(p, 6) == 0 ? 2 : 1; /* repeated if its result was lost */
 
     for (int i = 0; i < times; i++) {
         pawl_lease_grant grant = {0};

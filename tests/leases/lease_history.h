@@ -33,7 +33,7 @@ typedef struct lease_history {
     uint64_t random;
     finding wrong;
     coverage covered;
-    char log[4096]; /* what was done in this history */
+    char log[4096]; /* the operations of this history */
     size_t log_used;
 } lease_history;
 
@@ -41,7 +41,7 @@ void lease_history_init(lease_history *p, fixture *f, const broken *how);
 /* One history, for a campaign whose context it is: LEASE_DEEDS deeds. */
 #define LEASE_DEEDS 100
 bool lease_history_run(void *context, uint64_t seed, finding *wrong);
-/* What was done in it, as a remark of the test. */
+/* Prints its operations as a comment of the test. */
 void lease_history_report(void *context);
 
 #endif

@@ -47,7 +47,7 @@ typedef struct model {
 
 bool model_leased(const model *m, int name);
 
-/* What the call answered; `grant` is valid when it was PAWL_OK. Each checks and follows. */
+/* The result of the call; `grant` is valid when it was PAWL_OK. Each checks and follows. */
 void model_acquired(model *m, int name, int owner, int64_t ttl_ms, pawl_status st,
                     const pawl_lease_grant *grant, finding *wrong);
 void model_renewed(model *m, int name, int owner, int64_t fence, int64_t ttl_ms, pawl_status st,

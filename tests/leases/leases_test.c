@@ -10,7 +10,7 @@
 #define WHOLE_SQLITE 2000
 #define WHOLE_POSTGRES 500
 
-/* What never happened was not tried. */
+/* Each kind of event must have occurred. */
 static void check_coverage(const coverage *c)
 {
     for (int i = 0; i < DEED_COUNT; i++)

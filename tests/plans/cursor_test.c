@@ -1,5 +1,6 @@
 /*
- * tests/plans/cursor_test.c - what a claim costs while index entries of finished rows cannot go.
+ * tests/plans/cursor_test.c - the cost of a claim while index entries of finished rows cannot be
+ * removed.
  *
  * The positions are those that the store has learned by claiming through the library.
  */

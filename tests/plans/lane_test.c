@@ -1,6 +1,6 @@
 /*
- * tests/plans/lane_test.c - what a claim touches does not depend on the topics and destinations
- * that were used long ago.
+ * tests/plans/lane_test.c - the pages that a claim reads do not depend on the topics and
+ * destinations that were used long ago.
  */
 #include "lane_fixture.h"
 

@@ -1,5 +1,5 @@
 /*
- * tests/plans/postgres_test.c - what every statement costs on a queue of a million messages.
+ * tests/plans/postgres_test.c - the cost of every statement on a queue of a million messages.
  *
  * The measure is the number of pages a statement touches, not its time. A B-tree over millions of
  * rows is four pages deep; one message has a row in at most four tables with at most ten index

@@ -1,5 +1,5 @@
 /*
- * tests/plans/sqlite_test.c - what every statement costs on a queue of many messages.
+ * tests/plans/sqlite_test.c - the cost of every statement on a queue of many messages.
  *
  * Two measures, neither of them time: the plan, which must not scan a big table, and the number of
  * steps of SQLite's virtual machine, which must not grow with rows that the statement does not
@@ -103,7 +103,7 @@ static int64_t number_for(const plans_fixture *w, const char *statement, const c
     test_fail("the parameter %s of %s has no value in this test", name, statement);
 }
 
-/* What the statements get as pawli_rows(:rows): a message to send, or an item to answer. */
+/* The rows for pawli_rows(:rows): a message to send, or an item to ack. */
 static pawli_sqlite_rows *one_row(const plans_fixture *w, const char *statement)
 {
     static const char *const names[] = {"id",    "fence",        "position",   "message_id",

@@ -209,7 +209,7 @@ void processes_listen_for(processes *s, int64_t ms)
         processes_listen(s, (int)left_ms);
 }
 
-/* ---- what happens, and afterwards ---- */
+/* ---- mishaps, and recovery ---- */
 
 void processes_mark(processes *s)
 {

@@ -3,7 +3,7 @@
  *
  * send_helper URL SCHEMA PREFIX NUMBER [break=unsent]: for every byte of its standard input it
  * sends that many messages, each with the next number from NUMBER on as payload and an id that
- * follows from the number. What was refused or is in doubt it sends again with the same ids until
+ * follows from the number. Failed or in-doubt sends are repeated with the same ids until
  * it is done, and says
  *
  *     refused STATUS, doubt      for every answer that is not "done"

@@ -19,7 +19,7 @@ typedef struct tally {
     span first, all;
 } tally;
 
-/* What happens in a round; *leased (may stay unset) counts what was under lease then. */
+/* The mishap of a round; *leased (may stay unset) counts what was under lease then. */
 typedef recovery (*mishap)(processes *s, unsigned *random, long *leased);
 
 static void span_add(span *sp, long rounds, int64_t ms)
@@ -167,7 +167,7 @@ static recovery kill_the_database(processes *s, unsigned *random, long *leased)
         if (!data_directory)
             test_fail("run it under tests/with-postgres with PAWL_POSTGRES_FSYNC=on");
         assert_true(kill_server(data_directory) > 1);
-        processes_mark(s); /* who begins from now on needs the next server */
+        processes_mark(s); /* processes that start from now on need the next server */
     }
     return processes_await_recovery(s);
 }
@@ -189,7 +189,7 @@ static recovery end_the_workers(processes *s, unsigned *random, long *leased)
     const char *wrong = processes_check_nothing_leased(s);
     if (wrong)
         test_fail("after SIGTERM: %s", wrong);
-    s->first_ms = 0; /* what others than the new ones did does not count */
+    s->first_ms = 0; /* only the new processes count */
     for (int i = 2; i < 4; i++)
         processes_start_worker(s, i, NULL);
     return processes_await_recovery(s);

@@ -13,7 +13,7 @@
  * (block-after) until a byte comes in at the standard input
  *
  * The blocked call does not check whether the message is still its own: only the fence stops
- * it. SIGTERM and SIGINT stop the worker as they should. WHAT is wrong on purpose:
+ * it. SIGTERM and SIGINT stop the worker as they should. WHAT is a deliberate fault:
  *
  *     double    writes its row in a transaction of its own, then says that the message is done
  *     forget    says that the message is done and writes no row

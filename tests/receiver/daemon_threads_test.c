@@ -1,4 +1,4 @@
-/* tests/receiver/daemon_threads_test.c - what a daemon asks of its receiver: health of all its
+/* tests/receiver/daemon_threads_test.c - interfaces for a daemon: health of all its
  * parts, and an end that can be hurried. */
 #include <pthread.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* tests/receiver/receive_threads_test.c - what becomes of a message that is sent to a receiver. */
+/* tests/receiver/receive_threads_test.c - the results of messages that are sent to a receiver. */
 #include <pthread.h>
 #include <string.h>
 
@@ -222,7 +222,7 @@ PAWL_TEST(a_topic_has_its_own_handler_before_that_of_all)
     assert_int_equal(1, all.calls);
 }
 
-/* ---- who sent it ---- */
+/* ---- the sender ---- */
 
 static void assert_denied(receiver_fixture *s, const char *text)
 {

@@ -96,7 +96,7 @@ receiver_fixture *receiver_open_accepting(const pawl_receiver_options *opts)
     return s;
 }
 
-/* ---- what is sent ---- */
+/* ---- sent messages ---- */
 
 /* The sender's store may know the id with other content: that is the receiver's to notice. */
 static void forget_record(receiver_fixture *s, pawl_uuid id)
@@ -159,7 +159,7 @@ const char *sample_text(receiver_fixture *s, const sample *what)
     return text;
 }
 
-/* ---- what is left behind ---- */
+/* ---- records and rows ---- */
 
 size_t inbox_count(receiver_fixture *s)
 {

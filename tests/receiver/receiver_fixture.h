@@ -34,7 +34,7 @@ void receiver_start(receiver_fixture *s);
 /* The same map with the shop's secret in another variable of the environment. */
 pawl_services *receiver_services(const char *shop_secret);
 
-/* ---- what is sent ---- */
+/* ---- sent messages ---- */
 
 typedef struct sample {
     const char *id;      /* a UUID; NULL: a new one */
@@ -80,7 +80,7 @@ reply *get(receiver_fixture *s, const char *path);
 /* The value of a header in an answer, or NULL; until the test ends. */
 const char *reply_header(const reply *r, const char *name);
 
-/* ---- what is left behind ---- */
+/* ---- records and rows ---- */
 
 /* Records in the inbox. */
 size_t inbox_count(receiver_fixture *s);

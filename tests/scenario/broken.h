@@ -13,7 +13,7 @@ typedef struct broken {
     const char *before;  /* SQL as fixture_exec() takes it; {saved} is the table before the call */
     const char *after;   /* NULL: nothing */
     bool ignore_fence;   /* the call is made with whatever fence is the right one just now */
-    bool forget_if_lost; /* what was done without an answer is taken for not done */
+    bool forget_if_lost; /* a call whose result was lost is taken for not done */
 } broken;
 
 typedef struct broken_store {

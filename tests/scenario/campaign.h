@@ -17,10 +17,10 @@ typedef struct campaign {
     /* Print what there is to say about the history that was played last; may be NULL. */
     void (*report)(void *context);
     void *context;
-    const char *seed_variable; /* what the finding is reproduced with; may be NULL */
+    const char *seed_variable; /* reproduces the finding; may be NULL */
     uint64_t first_seed;
     uint64_t count;
-    /* what came of it */
+    /* the results */
     uint64_t played;
     uint64_t failed_seed;
     finding wrong;

@@ -8,7 +8,7 @@
 
 #include "fixture.h"
 
-/* Zero-initialised: none is running. What it says stays readable after its end. */
+/* Zero-initialised: none is running. Its output stays readable after its end. */
 typedef struct child {
     pid_t pid;      /* 0: none is running */
     int in, out;    /* its standard input and output; 0: closed */
@@ -29,12 +29,12 @@ void child_await_stopped(child *c);
 /* Whether it has ended; then *ret_status is what waitpid() says. Does not wait. */
 bool child_ended(child *c, int *ret_status);
 
-/* Wait until it has ended; what waitpid() says. */
+/* Waits until it has ended; returns the status of waitpid(). */
 int child_await_end(child *c);
 /* The same, and its exit status must be 0. */
 void child_expect_success(child *c, const char *what);
 
-/* One byte for its standard input. What a process that has just died does not read is forgotten. */
+/* One byte for its standard input. Ignored if the process has just died. */
 void child_write(child *c, unsigned char byte);
 void child_close_input(child *c);
 /* Give the whole lines that are there to `hear`; does not wait. */

@@ -33,7 +33,7 @@ typedef enum operation_kind {
     OPERATION_FOLD
 } operation_kind;
 
-/* What a kind does not need is left out. */
+/* Unused fields are omitted. */
 typedef struct operation {
     operation_kind kind;
     pawl_owner owner;

@@ -20,8 +20,9 @@ void scenario_clean(fixture *f)
         fixture_exec(f, "DELETE FROM {topic_stats}; DELETE FROM {topic_stats_delta}");
     else
         fixture_exec(
-            f, "UPDATE {meta} SET latest_time = 0, boot_id = ''; "
-               "DELETE FROM {topic_stats}; UPDATE {lane_stats} SET running = 0, paused = 0, dead = 0");
+            f,
+            "UPDATE {meta} SET latest_time = 0, boot_id = ''; "
+            "DELETE FROM {topic_stats}; UPDATE {lane_stats} SET running = 0, paused = 0, dead = 0");
     fixture_set(f, FIXTURE_START);
 }
 
@@ -176,7 +177,7 @@ pawl_status scenario_read_owned(scenario *s, size_t *ret_owned, pawl_error *err)
 
 /* ---- a lease ---- */
 
-/* Who does not know whether it was given the lease asks again, and has it with the same token. */
+/* After an unknown result the acquire is repeated, and returns the same token. */
 pawl_status scenario_lease_take(scenario *s, size_t *ret_changed, pawl_error *err)
 {
     pawl_lease_grant grant;

@@ -55,7 +55,7 @@ typedef struct scenario_step {
         size_t count;
         int64_t ms;
     } operation;
-    pawl_status (*finish)(scenario *s, pawl_status st); /* afterwards; what it amounts to */
+    pawl_status (*finish)(scenario *s, pawl_status st); /* afterwards; returns the final status */
     scenario_call resolve; /* after PAWL_E_IN_DOUBT, by public calls only; NULL: making it again */
     bool again;            /* a repetition changes as many, not none */
 } scenario_step;
@@ -93,7 +93,7 @@ pawl_status scenario_send_batch(scenario *s, size_t *ret_changed, pawl_error *er
 /* Four for a minute, and what is left for a second. */
 pawl_status scenario_claim_four(scenario *s, size_t *ret_changed, pawl_error *err);
 pawl_status scenario_claim_rest(scenario *s, size_t *ret_changed, pawl_error *err);
-/* What was claimed, by number. */
+/* Stores the receipts of claimed messages, by number. */
 void scenario_remember(scenario *s, const pawl_messages *list);
 /* Lists the messages of the owner, and stores their receipts. */
 pawl_status scenario_read_owned(scenario *s, size_t *ret_owned, pawl_error *err);

@@ -24,7 +24,7 @@ typedef enum peer_rule {
     SAME,
     EITHER_DAY,    /* a star with a step does not count as a star in the fields of days */
     SEVERAL_TIMES, /* several times a day, or a step, are a rhythm also without a star */
-    LONG_GAP,      /* what falls into a gap of a day or more is not made up for */
+    LONG_GAP,      /* occurrences in a gap of a day or more are not made up for */
     LOST_DAYS,     /* a mistake of the peer: it loses the 1st and 2nd of March */
     RULES
 } peer_rule;
@@ -37,7 +37,7 @@ typedef struct tally {
     long answers[RULES];
 } tally;
 
-/* What the peer calls a fixed time: one a day, and no step in second, minute and hour. */
+/* A fixed time by the peer's definition: one a day, and no step in second, minute and hour. */
 static bool one_time_a_day(const pawl_schedule *schedule)
 {
     const pawli_cron *cron = &schedule->cron;
@@ -83,7 +83,7 @@ static bool by_rules(pawl_schedule *peer, bool either_day, bool rhythm, bool lon
 }
 
 /* The peer searches for the 29th to 31st of February, too, and what it finds there are days in
- * March: it steps over the first two. What it finds then is right again. */
+ * March: it steps over the first two. Its further results are right again. */
 static bool loses_days(const pawl_schedule *peer, int64_t after_s, int64_t peer_s)
 {
     pawl_occurrence fire;

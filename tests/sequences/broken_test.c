@@ -1,4 +1,4 @@
-/* tests/sequences/broken_test.c - what is broken on purpose must be found, or it proves nothing. */
+/* tests/sequences/broken_test.c - deliberate faults must be found, or the tests prove nothing. */
 #include <inttypes.h>
 #include <stdio.h>
 

@@ -1,4 +1,4 @@
-/* tests/sequences/compare_store.c - what the store says against what the model says. */
+/* tests/sequences/compare_store.c - compares the store with the model. */
 #include <string.h>
 
 #include "runner.h"
@@ -42,7 +42,7 @@ static bool text_differs(finding *wrong, int number, const char *what, const cha
     return true;
 }
 
-/* What never changes. */
+/* Fields that never change. */
 static bool compare_body(const model *m, const model_message *x, const pawl_message *found,
                          bool with_payload, finding *wrong)
 {

@@ -8,7 +8,7 @@ typedef struct generator {
     uint64_t state;
     const sequence *q;
     size_t length; /* steps before the end game */
-    step again;    /* what a caller does who got no answer */
+    step again;    /* the next step of a caller that got no result */
     bool has_again;
 } generator;
 

@@ -129,7 +129,7 @@ static bool same_content(const sending *a, const sending *b)
     return a->topic == b->topic && a->content == b->content;
 }
 
-/* What a sending meets: a stored one, or an earlier one of the same call. */
+/* The message with the same id: a stored one, or an earlier one of the same call. */
 static const sending *rival(model *m, model_tx *tx, const sending *list, size_t at)
 {
     const model_message *stored = model_sent(m, tx, list[at].number);

@@ -24,7 +24,7 @@
 #define MODEL_TICKETS 600
 #define NO_OWNER (-1)
 
-/* What a caller asks to be sent. Times are relative to the moment of the call. */
+/* A message to send. Times are relative to the moment of the call. */
 typedef struct sending {
     int number;      /* which message: the same number has the same message id */
     bool library_id; /* let the library make the id, if the message has none yet */
@@ -62,7 +62,7 @@ typedef struct model_message {
     int64_t finished_us;
     const char *processed_by;
     const char *error; /* how the text begins */
-    /* What PostgreSQL does not promise to find at once: queue_model_cursor.c. */
+    /* Messages that PostgreSQL may find later: queue_model_cursor.c. */
     unsigned hidden; /* bit set of stores */
     bool late;
     bool shaky;
@@ -77,7 +77,7 @@ typedef struct model_tx {
     model_message messages[MODEL_MESSAGES];
 } model_tx;
 
-/* What an owner was once given. */
+/* A receipt that an owner once got. */
 typedef struct ticket {
     int number;
     int owner;
@@ -214,7 +214,7 @@ void model_finish(model *m, model_message *x, pawl_state state);
  */
 pawl_state model_shown_state(const model *m, const model_message *x);
 
-/* ---- what the claim cursor does not promise: queue_model_cursor.c ---- */
+/* ---- limits of the claim cursor: queue_model_cursor.c ---- */
 
 /* Must be called before every change of the clock. */
 void model_clock(model *m, int64_t now_us);

@@ -1,8 +1,8 @@
 /*
- * tests/sequences/queue_model_cursor.c - what PostgreSQL may find later than at once.
+ * tests/sequences/queue_model_cursor.c - messages that PostgreSQL may find with a delay.
  *
  * docs/internals/claim-cursor.md, "How long can a message be passed over?": after a long
- * transaction, and after a clock that stepped back. What may be passed over is marked here;
+ * transaction, and after a clock that stepped back. Messages that may be skipped are marked here;
  * everything else must be found by the first claim or reap.
  */
 #include "queue_model.h"

@@ -93,7 +93,7 @@ size_t model_expire(model *m)
     return changed;
 }
 
-/* What reads as expired is changed as such, whether or not maintenance has been there. */
+/* A message that reads as expired is changed as such, before maintenance, too. */
 static void expire_ids(model *m, const pawl_work_id *ids, size_t count)
 {
     for (size_t i = 0; i < count; i++) {

@@ -6,7 +6,7 @@
 #include "sequence_fixture.h"
 #include "sequence_step.h"
 
-/* What has happened so far: sequences in which nothing does would prove nothing. */
+/* Counts of events: sequences without events would prove nothing. */
 typedef struct coverage {
     uint64_t effective[STEP_KINDS]; /* steps that changed or found something */
     uint64_t conflicts;
@@ -32,7 +32,7 @@ bool runner_step(runner *p, const step *s);
 
 /* ---- shared by the files of the runner ---- */
 
-/* What became of a call. */
+/* The result of a call. */
 typedef enum call_result {
     CALL_DONE,
     CALL_NOT_DONE,

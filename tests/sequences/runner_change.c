@@ -3,7 +3,7 @@
 
 #include "operation.h"
 
-/* What the step means at this moment. */
+/* The arguments of the step at this moment. */
 typedef struct change {
     const step *s;
     pawl_receipt items[STEP_PICKS];

@@ -45,7 +45,7 @@ static void accept_claim(runner *p, const model_claim *call, const pawl_messages
             return;
 }
 
-/* What the owner was given in a claim whose answer it did not get. */
+/* The messages of a claim whose result the owner did not get. */
 typedef struct doubt {
     claimed taken;     /* under a new fence, in the claim's order */
     bool still_leased; /* something that should have been acknowledged by the same call */

@@ -59,7 +59,7 @@ static void pack_parcel(model *m, model_tx *tx, const step *s, parcel *c)
         /* Another open transaction would be waited for. */
         if (model_in_flight(m, one.number, tx))
             continue;
-        /* Who asks for a new id gets one: the number must be free for it. */
+        /* A new id gets a number, which must be free. */
         if (!pawl_uuid_is_zero(m->messages[one.number].id) || is_repeated(s, one.number))
             one.library_id = false;
         c->list[c->count] = one;

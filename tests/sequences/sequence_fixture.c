@@ -237,7 +237,7 @@ static long long ask_number(sequence_fixture *p, const char *sql)
     return number;
 }
 
-/* What had reached the server before the cut is still done; the tables can be read only then. */
+/* Requests that reached the server before the cut are still executed; read the tables only then. */
 bool sequences_disarm(sequence_fixture *p)
 {
     bool failed = failing_disarm();

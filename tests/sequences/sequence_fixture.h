@@ -40,7 +40,8 @@ void sequences_tx_end(sequence_fixture *p, int which, bool commit);
 
 /* Let the `nth` call of the database's library from now on fail. */
 void sequences_arm(sequence_fixture *p, int nth);
-/* Stop; whether it failed. What a cut connection's server was doing has ended when this returns. */
+/* Stops; returns whether it failed. The server of a cut connection has finished when this returns.
+ */
 bool sequences_disarm(sequence_fixture *p);
 
 /* How many messages are in the queue and finished, or neither; and claims without running messages.

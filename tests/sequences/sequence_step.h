@@ -60,7 +60,7 @@ typedef struct pick {
     pick_kind kind;
 } pick;
 
-/* What the caller gets to know of the outcome. */
+/* The part of the result that the caller gets. */
 typedef enum lost_kind {
     LOST_NOTHING,
     LOST_ANSWER, /* it was done, the caller does not learn of it */

@@ -1,4 +1,4 @@
-/* tests/transport/http_test.c - what HTTP adds: statuses, broken answers, redirects, addresses. */
+/* tests/transport/http_test.c - HTTP only: statuses, broken responses, redirects, addresses. */
 #include <arpa/inet.h>
 #include <dlfcn.h>
 #include <netdb.h>

@@ -1,7 +1,7 @@
 /* tests/transport/peer.h - a receiver for the transport under test.
  *
  * PAWL_TEST_TRANSPORT names it: http, https, unix, pipe (a real server, libmicrohttpd), inproc, own
- * (a transport written here). What the peer answers is said by the envelope's endpoint:
+ * (a transport written here). The envelope's endpoint selects the peer's response:
  *
  *   ok          acknowledged; the payload comes back
  *   duplicate   the same, as a duplicate
@@ -51,7 +51,7 @@ int peer_requests(test_peer *peer);
 int peer_connections(test_peer *peer);
 /* To be given to pawl_transports_new(). */
 const char *peer_pipe_directory(const test_peer *peer);
-/* What has to be registered before sending; called once. */
+/* Registers its transport before sending; called once. */
 void peer_register(test_peer *peer, pawl_transports *transports);
 
 #endif

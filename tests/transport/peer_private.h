@@ -1,4 +1,4 @@
-/* tests/transport/peer_private.h - what the kinds of peers share. */
+/* tests/transport/peer_private.h - declarations shared by all kinds of peers. */
 #ifndef PAWL_TEST_PEER_PRIVATE_H
 #define PAWL_TEST_PEER_PRIVATE_H
 
@@ -22,7 +22,7 @@ struct test_peer {
     void *own;    /* of the transport written here */
 };
 
-/* What an endpoint asks for, if it is one that every transport knows. */
+/* The response that an endpoint selects, for endpoints that every transport knows. */
 typedef struct behaviour {
     const char *endpoint;
     pawl_send_result sent;

@@ -1,4 +1,4 @@
-/* tests/transport/send_test.c - what every transport promises of one send. */
+/* tests/transport/send_test.c - promises of every transport for one send. */
 #include <string.h>
 
 #include "sender_fixture.h"

@@ -6,7 +6,7 @@
 
 #define SENDER_SENDS_MAX 256
 
-/* What became of a send, copied; strings live until the test ends. */
+/* The result of a send, copied; strings are valid until the test ends. */
 typedef struct sender_end {
     int count; /* how often `end` was called */
     pawl_send_report outcome;

@@ -1,6 +1,6 @@
 /*
  * tests/unit/write_lock_threads_test.c - a transaction that keeps the one writer of a SQLite file:
- * who waits for it, who goes first afterwards, and what happens when it takes too long.
+ * the order of waiting threads, and the rollback of a transaction that takes too long.
  */
 #include <stdatomic.h>
 #include <stdio.h>
@@ -185,7 +185,7 @@ PAWL_TEST(a_statement_does_not_run_past_the_transaction_limit)
     assert_ok(send_one(test_store), &err);
 }
 
-/* ---- who goes first ---- */
+/* ---- order ---- */
 
 static const char *begin_then_check(void *context, size_t index)
 {

@@ -7,7 +7,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
-/* What a handler that waits at the descriptor saw. */
+/* The observations of a handler that waits at the descriptor. */
 struct waiting {
     counter entered;
     counter left;

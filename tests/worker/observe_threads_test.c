@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What an observer heard, as text. */
+/* The calls of an observer, as text. */
 struct heard {
     char text[2048];
     int results[PAWL_LOST + 1];

@@ -6,7 +6,7 @@
 
 #define MESSAGES 8
 
-/* What the handlers of a test answer, and how often they were called. */
+/* The results of a test's handlers, and how often they were called. */
 typedef struct script {
     pawl_result result;
     const char *error;

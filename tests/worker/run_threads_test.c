@@ -9,7 +9,7 @@
 
 #define THREADS 8
 
-/* What many handlers at once did to messages with ids from `first` on. */
+/* The calls of many concurrent handlers for messages with ids from `first` on. */
 #define MOST 3000
 struct crowd {
     int64_t first;

@@ -11,7 +11,7 @@
 /*
  * Short leases that are renewed, every maintenance_step all the time, handlers that send, put off,
  * fail, end with an effect, say how far they are and are cancelled; meanwhile topics are paused and
- * resumed and the figures are read. What is counted at the end is counted by the database.
+ * resumed and the figures are read. The final counts come from the database.
  */
 typedef struct everything {
     fixture *f;

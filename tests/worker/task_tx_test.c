@@ -8,7 +8,7 @@ static bool insert_note(fixture *f, pawl_tx *tx)
     return application_sql(tx, fixture_expand(f, "INSERT INTO {orders} (note) VALUES ('written')"));
 }
 
-/* What the handler does to the application's own table. */
+/* The handler's write to the application's table. */
 struct effect {
     fixture *f;
     bool lose; /* the lease ends before the commit */
