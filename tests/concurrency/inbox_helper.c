@@ -1,6 +1,6 @@
 /*
  * tests/concurrency/inbox_helper.c - one receiver of a storm of deliveries. It may be killed at any
- * time, and now and then kills itself where it hurts.
+ * time, and occasionally kills itself at a critical point.
  *
  * inbox_helper URL SCHEMA PREFIX TABLE FILE SEED: takes delivery after delivery until there are no
  * more. TABLE is the application's. Exit status 0: it got to the end.

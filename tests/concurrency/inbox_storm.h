@@ -15,12 +15,12 @@
 typedef struct storm {
     bool call_out; /* else atomic */
     long messages;
-    long die_every;                         /* at each of three places, one time in so many */
+    long die_every;                         /* at each of three points, once in this many times */
     atomic_long next;                       /* the next delivery */
     atomic_long duplicates;                 /* answered with the cached response */
     atomic_long in_progress;                /* to be tried again later */
     atomic_long failed;                     /* calls that the database did not answer well */
-    atomic_long wrong;                      /* answers that may never be given */
+    atomic_long wrong;                      /* results that are never allowed */
     atomic_int calls[STORM_MESSAGES_MAX];   /* of the application, call-out */
     atomic_int effects[STORM_MESSAGES_MAX]; /* that it had, since it knows the key */
 } storm;

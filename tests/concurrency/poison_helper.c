@@ -24,7 +24,7 @@
 static poison *shared;
 static pawl_store *store;
 static const char *orders;
-static sem_t answered; /* posted by each of the others when its delivery was answered */
+static sem_t answered; /* posted by each of the others when its delivery has a result */
 static bool killer_is_new;
 static atomic_int begun; /* handlers that run */
 

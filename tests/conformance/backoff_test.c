@@ -254,7 +254,7 @@ PAWL_TEST(an_explicit_delay_replaces_the_policy_and_still_counts)
     assert_int_equal(HOUR_MS * 1000, abandon_once(f, id, HOUR_MS));
     assert_int_equal(2, pawl_message_retries(queue_get(f, id)));
     fixture_advance(f, HOUR_MS);
-    /* The policy goes on where the number of attempts is, not where it was last used. */
+    /* The policy applies to the number of attempts, also after an explicit delay. */
     assert_int_equal(4000000, abandon_once(f, id, PAWL_DELAY_BY_POLICY));
 }
 

@@ -1,6 +1,6 @@
 /*
  * tests/conformance/clock_back_test.c - the clock was ahead and is right again, or was behind:
- * maintenance alone brings everything back. SQLite's clock goes on from the highest time;
+ * maintenance alone recovers everything. SQLite's clock continues from the highest time;
  * PostgreSQL's rows are moved.
  */
 #include "inbox_fixture.h"

@@ -157,7 +157,7 @@ PAWL_TEST_ON(postgres, an_attempt_that_loses_its_lease_before_its_transaction_is
     assert_answer(PAWL_INBOX_NEW, inbox_call(f, "1", NULL)); /* at once */
 }
 
-/* Another delivery has the row for a moment: the attempt waits for it, and goes on. */
+/* Another delivery has the row for a moment: the attempt waits for it, and continues. */
 PAWL_TEST_ON(postgres, the_lock_of_a_key_does_not_stop_the_attempt_that_has_it)
 {
     fixture *f = inbox_fixture(NULL);

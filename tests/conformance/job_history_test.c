@@ -201,7 +201,7 @@ PAWL_TEST(history_is_kept_by_age)
     pawl_error err = PAWL_ERROR_INIT;
     assert_ok(pawl_job_disable(fixture_store(f), "j", NULL, &err), &err);
     fixture_advance(f, 30 * DAY_MS);
-    assert_int_equal(4, clean(f)); /* by itself: nothing of it moves any more */
+    assert_int_equal(4, clean(f)); /* nothing of it changes any more */
     fixture_advance(f, 30 * DAY_MS);
     assert_int_equal(0, clean(f));
 }

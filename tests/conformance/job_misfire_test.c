@@ -127,7 +127,7 @@ PAWL_TEST(a_clock_that_is_stepped_back_repeats_nothing)
         job_after(f, MINUTE_MS);
     fixture_set(f, FIXTURE_START);
     assert_int_equal(0, job_tick(f).runs);
-    /* PostgreSQL's jobs wait; SQLite's time goes on. */
+    /* PostgreSQL's jobs wait; SQLite's time continues. */
     for (int i = 0; i < 5 && fixture_is_postgres(f); i++)
         assert_int_equal(0, job_after(f, MINUTE_MS).runs);
     assert_int_equal(1, job_after(f, MINUTE_MS).runs);

@@ -53,7 +53,7 @@ static const char *tick_and_change(void *context, size_t index)
     return NULL;
 }
 
-/* At one moment, with the same occurrences due for all of them, again and again. */
+/* At one moment, with the same occurrences due for all of them, repeatedly. */
 PAWL_TEST(four_at_the_same_moment_make_each_occurrence_once)
 {
     fixture *f = fixture_open(NULL);

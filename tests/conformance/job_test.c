@@ -188,7 +188,7 @@ PAWL_TEST(disabled_jobs_do_not_run_and_missed_occurrences_are_no_misfires)
     assert_int_equal(0, job_after(f, HOUR_MS).runs);
     assert_false(job_get(f, "j")->enabled);
     assert_time(0, job_get(f, "j")->next_due_at);
-    assert_int_equal(1, job_work(f)); /* the run that was there goes on */
+    assert_int_equal(1, job_work(f)); /* the run that was there continues */
     assert_ok(pawl_job_enable(fixture_store(f), "j", &changed, &err), &err);
     assert_true(changed);
     assert_int_equal(0, job_tick(f).skips);

@@ -45,7 +45,7 @@ const char *lanes_totals(fixture *f)
     pawl_stats *stats = NULL;
     const char *text = "";
 
-    fixture_reopen(f); /* a store remembers its last answer for a moment */
+    fixture_reopen(f); /* a store remembers its last result for a moment */
     assert_ok(pawl_outbox_get_stats(fixture_store(f), &stats, &err), &err);
     for (size_t i = 0; i < pawl_stats_count(stats); i++) {
         const pawl_topic_stats *one = pawl_stats_at(stats, i);

@@ -8,7 +8,7 @@
 
 /* Take "it" as that owner; any failure ends the test. */
 pawl_lease_grant lease_take(fixture *f, const char *name, int owner);
-/* The answer of taking it for TTL_MS. */
+/* The result of acquiring it for TTL_MS. */
 pawl_status lease_try(fixture *f, const char *name, int owner);
 pawl_status lease_renew(fixture *f, const char *name, int owner, int64_t fence);
 pawl_status lease_release(fixture *f, const char *name, int owner, int64_t fence);

@@ -1,4 +1,4 @@
-/* tests/conformance/pause_test.c - topics that are paused, and what happens when they go on. */
+/* tests/conformance/pause_test.c - pausing and resuming topics. */
 #include <string.h>
 
 #include "queue_fixture.h"

@@ -41,7 +41,7 @@ pawl_messages *queue_claim(fixture *f, pawl_owner owner, int64_t lease_ms, int l
 /* Claim what is for one destination. */
 pawl_messages *queue_claim_for(fixture *f, pawl_owner owner, int64_t lease_ms, int limit,
                                const char *destination);
-/* The claims of a list as the answers want them, until the test ends. */
+/* The receipts of a list, valid until the test ends. */
 const pawl_receipt *queue_receipts(const pawl_messages *list);
 /* Answer for the whole list; how many changed. */
 size_t queue_ack(fixture *f, pawl_owner owner, const pawl_messages *list);

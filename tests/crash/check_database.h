@@ -12,7 +12,7 @@ typedef struct check_expect {
     answer answers[SCENARIO_CALLS_MAX]; /* of the calls of that step */
     int64_t highest_fence;
     size_t may_be_lost_from; /* an earlier state does, too, but a whole one: not before this step */
-    bool doubt_is_failure;   /* wrong on purpose: what is in doubt must not be there */
+    bool doubt_is_failure;   /* deliberately wrong: what is in doubt must not be there */
 } check_expect;
 
 void check_expect_run(check_expect *e, const crash_run *l);

@@ -17,7 +17,7 @@ void *__wrap_sqlite3_wal_hook(sqlite3 *handle, wal_hook hook, void *context);
 
 static _Atomic(wal_hook) product_hook; /* there is only one */
 
-/* Half of the time it gets so many pages that it truncates. */
+/* Half of the time it gets so large a number of pages that it truncates. */
 static int larger(void *context, sqlite3 *handle, const char *database, int pages)
 {
     int scale = pages >= PAGES && (pages & 1) ? 4 * SCALE : SCALE;

@@ -248,7 +248,7 @@ static void check_token(crash_run *l, const pawl_lease_grant *grant)
     l->highest_fence = grant->fence;
 }
 
-/* An owner that lost the answer to its take would ask again, too. */
+/* An owner that lost the result of its acquire would repeat it, too. */
 static pawl_status learn_token(crash_run *l, const char *name, int64_t *ret_fence, pawl_error *err)
 {
     pawl_leases *one = NULL;

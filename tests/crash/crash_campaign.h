@@ -39,7 +39,7 @@ typedef struct crash_campaign {
     long stride;
     unsigned losses; /* bit set of 1u << DISK_...; 0: all of them, and the random ones twice */
     bool twice;      /* each operation once more with a second power cut */
-    long enough;     /* stop after so many violations; 0: 10 */
+    long enough;     /* stop after this many violations; 0: 10 */
 } crash_campaign;
 
 typedef struct crash_campaign_result {

@@ -21,11 +21,11 @@ typedef struct crash_run {
     pawl_work_id ids[MODEL_MESSAGES];
     int64_t fences[MODEL_MESSAGES];
     int64_t earlier_fences[MODEL_MESSAGES];
-    int64_t highest_fence;              /* in any answer */
+    int64_t highest_fence;              /* in any result */
     size_t at;                          /* the step that was not done, or scenario_count */
     answer answers[SCENARIO_CALLS_MAX]; /* of that step */
     pawl_status status;                 /* of its last call that was not done */
-    char wrong[512];                    /* an answer that is wrong whatever is on the disk; or "" */
+    char wrong[512];                    /* a result that is wrong whatever is on the disk; or "" */
 } crash_run;
 
 /* `path` must outlive it. */
@@ -42,7 +42,7 @@ void crash_run_close(crash_run *l);
 /* Remember the first thing that is wrong. */
 void crash_run_wrong(crash_run *l, const char *format, ...) PAWL_PRINTF(2, 3);
 /*
- * The message as the store's public calls show it. `absent` is an answer, too; false: the call
+ * The message as the store's public calls show it. `absent` is also a result; false: the call
  * failed. Also learns its work id and fence.
  */
 bool crash_run_read(crash_run *l, int number, model_message *ret_message, pawl_error *err);

@@ -15,9 +15,9 @@
 
 typedef enum crash_fault {
     CRASH_FAULT_NONE,
-    CRASH_FAULT_SYNC, /* xSync answers SQLITE_IOERR_FSYNC, and what it was about is never certain */
-    CRASH_FAULT_FULL, /* xWrite writes a half and answers SQLITE_FULL */
-    CRASH_FAULT_WRITE, /* xWrite answers SQLITE_IOERR_WRITE */
+    CRASH_FAULT_SYNC,  /* xSync returns SQLITE_IOERR_FSYNC, and its data is never durable */
+    CRASH_FAULT_FULL,  /* xWrite writes half of the data and returns SQLITE_FULL */
+    CRASH_FAULT_WRITE, /* xWrite returns SQLITE_IOERR_WRITE */
     CRASH_FAULT_COUNT
 } crash_fault;
 const char *crash_fault_name(crash_fault fault);
@@ -28,7 +28,7 @@ typedef struct crash_plan {
     crash_fault fault;
     long fault_at;        /* which xSync or xWrite, from 1 */
     int fault_count;      /* how many of them in a row; 0: one */
-    bool syncs_lie;       /* xSync answers SQLITE_OK and makes nothing certain */
+    bool syncs_lie;       /* xSync returns SQLITE_OK and makes nothing durable */
     bool synchronous_off; /* PRAGMA synchronous = anything becomes OFF */
 } crash_plan;
 
@@ -42,7 +42,7 @@ void crash_vfs_install(void);
 void crash_vfs_begin(const crash_plan *plan);
 void crash_vfs_end(void);
 /*
- * Write into `directory` what is found when power comes back after it went now, or when it had
+ * Writes the contents after a power loss into `directory`: power lost now, or when it had
  * gone. May be done any number of times until the next begin, or until it is all forgotten.
  */
 bool crash_vfs_image(const char *directory, disk_loss loss, uint64_t seed);

@@ -150,7 +150,8 @@ static int check_reserved(sqlite3_file *base, int *ret_reserved)
     return real->pMethods->xCheckReservedLock(real, ret_reserved);
 }
 
-/* `arguments` of SQLITE_FCNTL_PRAGMA: answer, name, value; SQLite goes on with what is left there.
+/* `arguments` of SQLITE_FCNTL_PRAGMA: answer, name, value; SQLite continues with what is left
+ * there.
  */
 static void switch_synchronous_off(char **arguments)
 {

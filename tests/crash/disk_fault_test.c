@@ -218,7 +218,7 @@ static bool run_one(const fault_campaign *c, long at, fault_result *result)
 
 /*
  * For one operation after the other: it fails, the step is judged by what the store then shows and
- * made again if it was not done, the scenario goes on to its end, and then power is lost.
+ * made again if it was not done, the scenario continues to its end, and then power is lost.
  */
 static void run_faults(const fault_campaign *c, fault_result *ret_result)
 {

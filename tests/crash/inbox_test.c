@@ -16,7 +16,7 @@ typedef struct inbox_answers {
     answer begun[INBOX_MESSAGES]; /* pawl_inbox_begin() or pawl_inbox_call() */
     answer done[INBOX_MESSAGES];
     int64_t highest_fence;
-    char wrong[256]; /* an answer that is wrong whatever is on the disk; or "" */
+    char wrong[256]; /* a result that is wrong whatever is on the disk; or "" */
 } inbox_answers;
 
 #define SOURCE "shop"
@@ -93,7 +93,7 @@ static bool has_response(const pawl_inbox_task *arrival, int number)
     return found && size == strlen(response) && memcmp(found, response, size) == 0;
 }
 
-/* Whether to go on. */
+/* Whether to continue. */
 static bool receive_one(inbox_answers *l, pawl_store *store, int number, bool fails)
 {
     pawl_error err = PAWL_ERROR_INIT;
@@ -255,7 +255,7 @@ static bool deliver_again(const inbox_answers *l, pawl_store *store, int number,
 
 /*
  * What is at `path` after a restart: rows, message and record of each are there together or not at
- * all, as was answered; and delivered again, each is processed if it was not, once. False:
+ * all, as was returned; and delivered again, each is processed if it was not, once. False:
  * `ret_text` says what is wrong.
  */
 static bool check_deliveries(const inbox_answers *l, const char *path, char *ret_text, size_t size)

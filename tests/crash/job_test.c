@@ -274,7 +274,7 @@ static bool check_states(const jobs_until_the_cut *l, const job_states *states, 
     char found[JOB_TEXT];
     int at = l->at;
 
-    /* The clock goes on from where it was. */
+    /* The clock continues from where it was. */
     crash_vfs_set_clock(MODEL_START_MS +
                         steps[at < JOB_STEPS ? at : JOB_STEPS - 1].minute * MINUTE_MS);
     pawl_store *store = power_loss_open(path, false, &err);

@@ -7,7 +7,7 @@
 
 #define PAYLOAD_ROOM 16384
 
-/* Each answers how many rows break it. */
+/* Each returns how many rows break it. */
 static const struct rule {
     const char *meaning;
     const char *sql;

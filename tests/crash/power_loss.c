@@ -1,4 +1,5 @@
-/* tests/crash/power_loss.c - power is lost, at one operation after the other, while a test goes on.
+/* tests/crash/power_loss.c - power is lost, at one operation after the other, while a test
+ * continues.
  */
 #include "power_loss.h"
 

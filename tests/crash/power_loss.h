@@ -1,4 +1,5 @@
-/* tests/crash/power_loss.h - power is lost, at one operation after the other, while a test goes on.
+/* tests/crash/power_loss.h - power is lost, at one operation after the other, while a test
+ * continues.
  */
 #ifndef PAWL_CRASH_POWER_LOSS_H
 #define PAWL_CRASH_POWER_LOSS_H
@@ -10,11 +11,11 @@ typedef struct power_scenario {
     bool (*prepare)(const char *path);
     /* Until a call is not done, or the end. */
     void (*run)(void *context, const char *path);
-    /* Is what is at `path` after a restart as it was answered? False: `ret_text` says what is not.
+    /* Is what is at `path` after a restart as it was returned? False: `ret_text` says what is not.
      */
     bool (*check)(void *context, const char *path, char *ret_text, size_t size);
     void *context;
-    bool syncs_lie; /* broken on purpose: it ends with the first violation */
+    bool syncs_lie; /* deliberately broken: it ends with the first violation */
 } power_scenario;
 
 /* At operation 1, 1 + stride, ...; every kind of loss at each of them. */

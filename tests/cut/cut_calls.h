@@ -21,7 +21,7 @@ pawl_status cut_resolve_ack_and_claim(scenario *s, size_t *ret_changed, pawl_err
 
 pawl_status cut_lease_guard(scenario *s, size_t *ret_changed, pawl_error *err);
 
-/* Only reading; each answers PAWL_E_STORE when an answer is not whole. */
+/* Only reading; each returns PAWL_E_STORE when a result is not whole. */
 pawl_status cut_list(scenario *s, size_t *ret_changed, pawl_error *err);
 pawl_status cut_stats(scenario *s, size_t *ret_changed, pawl_error *err);
 pawl_status cut_read_messages(scenario *s, size_t *ret_changed, pawl_error *err);

@@ -26,12 +26,12 @@ typedef struct load {
     const char *count_order;    /* "SELECT count(*) ... WHERE n = %d" */
     atomic_bool enough;         /* senders end */
     atomic_int senders;         /* that have not ended */
-    atomic_int_fast64_t fence;  /* the highest that was answered */
+    atomic_int_fast64_t fence;  /* the highest that was returned */
     unsigned char *send_states; /* load_send_state by number */
     atomic_uchar *hands;        /* how often the number was handed out */
     atomic_long doubts, refusals;
     pthread_mutex_t lock;    /* guards what follows */
-    pthread_cond_t progress; /* an answer came */
+    pthread_cond_t progress; /* there is a result */
     long answers;
     int64_t killed_ms;   /* when the server was killed last; 0: it is well */
     int64_t recovery_ms; /* from then to the first answer to a later question; 0: not yet */
@@ -45,7 +45,7 @@ const char *load_send(load *l, int sender);
 const char *load_send_wrapped(load *l, int sender);
 const char *load_work(load *l, int worker);
 
-/* Wait for `count` answers more; false: they did not come in time. */
+/* Waits for `count` more results; false: not in time. */
 bool load_await_answers(load *l, long count);
 /* The server is killed now; wait until it answers again. 0: it did not. */
 void load_note_kill(load *l);
@@ -53,7 +53,7 @@ int64_t load_await_recovery(load *l);
 
 /* A question that was asked at `asked_ms` has been answered. */
 void load_answered(load *l, int64_t asked_ms);
-/* Count an answer that is not PAWL_OK; NULL, or that it is none that may come. */
+/* Counts a result that is not PAWL_OK; returns NULL, or an error if it is not allowed. */
 const char *load_refused(load *l, const char *what, pawl_status st, const pawl_error *err);
 
 #endif

@@ -29,7 +29,7 @@ static bool reachable(const proxy_plan *plan)
     return !plan->then_refuse && (plan->deed == PROXY_CUT_BEFORE || plan->deed == PROXY_CUT_AFTER);
 }
 
-/* Does the answer of the call that was cut agree with what is there? */
+/* Does the result of the call that was cut agree with what is there? */
 static const char *judge_answer(cut_run *r, const scenario_step *step, pawl_status st,
                                 const pawl_error *err, const proxy_report *cut, int64_t *ret_there)
 {

@@ -1,9 +1,9 @@
 /*
  * tests/cut/cut_run.h - the scenario through the proxy, cut once.
  *
- * A call answers done, not done or in doubt; then the tables are read from outside and must
+ * A call returns done, not done or in doubt; then the tables are read from outside and must
  * agree (tests/scenario/scenario.h). A call that was not done is repeated, one in doubt is resolved
- * as the documentation says, and the scenario goes on to the same end as ever.
+ * as the documentation says, and the scenario continues to the same end as ever.
  */
 #ifndef PAWL_CUT_RUN_H
 #define PAWL_CUT_RUN_H

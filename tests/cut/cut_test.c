@@ -38,7 +38,7 @@ static void expect_none(const cut_tally *t)
         test_fail("%ld violations, the first: %s", t->violations, t->first);
 }
 
-/* Every kind of answer was seen, or the cuts were not where they should be. */
+/* Every kind of result was seen, or the cuts were not where they should be. */
 static void expect_all_kinds(const cut_tally *t)
 {
     assert_true(t->done > 0 && t->not_done > 0 && t->in_doubt > 0);

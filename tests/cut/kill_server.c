@@ -24,7 +24,7 @@ static void read_line(const char *path, char *ret_line, int size)
     fclose(file);
 }
 
-/* A server works in its data directory; a killed one's id may be anybody's by now. */
+/* A server works in its data directory; a killed one's id may be another process's by now. */
 static bool works_in(pid_t process, const char *directory)
 {
     char path[64];

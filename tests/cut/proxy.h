@@ -34,7 +34,7 @@ typedef struct proxy_plan {
 typedef struct proxy_report {
     bool happened;
     char type;   /* of the message at which it did; 0: a session's very first */
-    bool asked;  /* the client had asked something on that session and its answer was not whole */
+    bool asked;  /* the client had asked something on that session and its result was not whole */
     int backend; /* the server's process behind that session; 0: not known yet */
 } proxy_report;
 

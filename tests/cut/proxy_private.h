@@ -51,13 +51,13 @@ struct proxy {
     session *sessions;
 };
 
-/* proxy_session.c. All of them with the lock held, which makes an answer and its counting one step.
+/* proxy_session.c. All of them with the lock held, which makes a result and its counting one step.
  */
 session *session_new(int client, int server);
 void session_free(session *s);
 /* Take what `way` has received and pass its whole messages on, as the plan wants it. */
 void session_receive(proxy *p, session *s, proxy_way way);
-/* Go on with what is left over from before. */
+/* Continue with what is left over from before. */
 void session_pass_on(proxy *p, session *s, proxy_way way);
 /* Send what waits for the receiver. */
 void session_send(session *s, proxy_way way);

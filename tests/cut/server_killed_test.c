@@ -1,4 +1,4 @@
-/* tests/cut/server_killed_test.c - the server is killed under load, again and again. */
+/* tests/cut/server_killed_test.c - the server is killed under load, repeatedly. */
 #include <libpq-fe.h>
 #include <stdio.h>
 #include <stdlib.h>

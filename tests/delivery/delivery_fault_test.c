@@ -1,4 +1,4 @@
-/* tests/delivery/delivery_fault_test.c - the Nth call of the database fails, its answer perhaps
+/* tests/delivery/delivery_fault_test.c - the Nth call of the database fails, its response perhaps
  * lost, or the Nth allocation: all is sent in the end, and nothing stays leased.
  */
 #include "delivery_fixture.h"
@@ -25,7 +25,7 @@ static int how_to_fail(const delivery_fixture *d, long nth)
     return nth % 2 ? FAILING_CUTS : FAILING_REFUSES;
 }
 
-/* Everything delivered though one call fails; false: so many calls are not made. */
+/* Everything delivered though one call fails; false: this many calls are not made. */
 static bool survive(delivery_fixture *d, failing_kind kind, long nth)
 {
     pawl_error err = PAWL_ERROR_INIT;

@@ -43,7 +43,7 @@ static void receive_moody(void *context, const pawl_envelope *envelope, pawl_rep
         return;
     }
     if (mood == MOOD_DOWN)
-        return; /* no answer */
+        return; /* no response */
     outcome.reached = true;
     if (mood == MOOD_GOOD) {
         outcome.sent = PAWL_SEND_ACKNOWLEDGED;

@@ -2,7 +2,7 @@
  *
  * "peer" and "other" are the peer of tests/transport/peer.h, whose answer the topic says; "narrow"
  * is the same with a concurrency of two; "dead" has no listener; "moody" is a receiver in this
- * process that answers what delivery_fixture.mood says.
+ * process that returns what delivery_fixture.mood says.
  */
 #ifndef PAWL_TEST_DELIVERY_FIXTURE_H
 #define PAWL_TEST_DELIVERY_FIXTURE_H
@@ -17,7 +17,7 @@
 #include "peer.h"
 
 /* Flapping: good, bad and busy alternately. Status: what delivery_fixture.answer_status says, over
- * HTTP. Down: no answer. */
+ * HTTP. Down: no response. */
 typedef enum delivery_mood {
     MOOD_GOOD,
     MOOD_BAD,

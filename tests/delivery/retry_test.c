@@ -227,7 +227,7 @@ static void use_map(delivery_fixture *d, const char *name, const char *url)
     pawl_services_unref(services);
 }
 
-/* The store's clock stands, so that no deferred message becomes due by itself. */
+/* The store's clock does not advance, so no deferred message becomes due. */
 PAWL_TEST(messages_deferred_by_the_map_are_retried_when_it_changes)
 {
     delivery_fixture *d = delivery_open(NULL);

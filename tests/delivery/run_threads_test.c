@@ -99,7 +99,7 @@ PAWL_TEST(it_runs_once_at_a_time)
     stop_delivery(d);
 }
 
-/* With a send that gets no answer, while every write of the database waits for a lock. */
+/* With a send that gets no response while every write of the database waits for a lock. */
 static void expect_behind_a_lock(int64_t timeout_ms, const char *text)
 {
     delivery_fixture *d = delivery_open(&real);

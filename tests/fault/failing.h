@@ -15,12 +15,12 @@ typedef enum failing_kind {
     FAILING_SQL            /* SQLite's and libpq's functions */
 } failing_kind;
 
-/* Added to a SQLite code: sqlite3_step() does its work and then answers the failure. */
+/* Added to a SQLite code: sqlite3_step() does its work and then returns the failure. */
 #define FAILING_AFTERWARDS (1 << 30)
 
 /* The behavior of a failing libpq call. */
 enum {
-    FAILING_REFUSES = 0, /* answers a failure; the connection stays */
+    FAILING_REFUSES = 0, /* returns a failure; the connection stays */
     FAILING_CUTS = 1     /* the connection is cut, then the call is made */
 };
 
@@ -44,7 +44,7 @@ bool failing_cuts(void);
 int failing_cut_backend(void);
 /* Any thread: cut the connection to this server process if it is the one that libpq last used. */
 bool failing_cut_last(int backend);
-/* Stop and go on counting later where it was. */
+/* Stop counting; it can be continued later. */
 void failing_pause(void);
 void failing_resume(void);
 /* The function that failed. */

@@ -123,7 +123,7 @@ int __wrap_PQconsumeInput(PGconn *conn)
     return refused(conn, "PQconsumeInput") ? 0 : __real_PQconsumeInput(conn);
 }
 
-/* As libpq does when it has no memory for an answer: the answer is lost, an error without a state
+/* As libpq does when it has no memory for a result: the result is lost, an error without a state
  * stands in its place. */
 PGresult *__wrap_PQgetResult(PGconn *conn)
 {

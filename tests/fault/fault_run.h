@@ -38,7 +38,7 @@ void fault_deploy_all(failing_kind kind, int how, const char *name, fault_points
 pawl_store_options fault_store_options(const fixture *f);
 /* With the application's table {orders}. */
 fixture *fault_fixture(void);
-/* The application's own statement does not fail by itself, only with the connection. */
+/* The application's own statement does not fail on its own, only with the connection. */
 bool fault_application_sql(pawl_tx *tx, const char *sql);
 /* Its row `n` of {orders}. */
 pawl_status fault_write_row(scenario *s, pawl_tx *tx, int n, pawl_error *err);

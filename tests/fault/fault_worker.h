@@ -3,7 +3,7 @@
  *
  * Whatever fails, the end is the same: every message is handled as often as it should be, the row
  * of the one that is done with an effect is there once, and no time has to pass for it. The virtual
- * clock stands still while the worker works, so that no lease that was forgotten ends by itself.
+ * clock stands still while the worker works, so that no forgotten lease expires.
  */
 #ifndef PAWL_FAULT_WORKER_H
 #define PAWL_FAULT_WORKER_H
@@ -14,7 +14,7 @@
 /* Totals over all runs. */
 typedef struct worker_points {
     long failed;
-    long in_doubt; /* of those, how many a step answered with PAWL_E_IN_DOUBT */
+    long in_doubt; /* of those, how many steps returned PAWL_E_IN_DOUBT */
 } worker_points;
 
 /* Step by step, with the `nth` call of `kind` failing. Whether that call was reached. */

@@ -68,7 +68,7 @@ PAWL_TEST_ON(postgres, the_queue_survives_a_connection_cut_at_every_libpq_call)
 
 PAWL_TEST_ON(postgres, making_the_schema_survives_a_connection_cut_at_every_libpq_call)
 {
-    /* Most calls read the answers to the many statements of one script; a few of them will do. */
+    /* Most calls read the results of the many statements of one script; a few of them suffice. */
     fault_deploy_all(FAILING_SQL, FAILING_REFUSES, "libpq answers a failure",
                      (fault_points){test_choose(6, 12), test_choose(47, 11)});
     fault_deploy_all(FAILING_SQL, FAILING_CUTS, "the connection is cut",

@@ -57,7 +57,7 @@ PAWL_TEST(a_running_worker_survives_failing_allocations_of_its_threads)
     assert_true(points > 0);
 }
 
-/* Claims whose answer was lost are resumed, answers whose result was lost repeated: the clock
+/* Claims whose result was lost are resumed, acks whose result was lost are repeated: the clock
  * stands still, so that nothing else brings them back. */
 PAWL_TEST(a_worker_survives_failing_calls_of_the_database)
 {

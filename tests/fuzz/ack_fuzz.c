@@ -1,5 +1,5 @@
-/* tests/fuzz/ack_fuzz.c - any bytes as an HTTP answer: it means something, and never a success that
- * never assigned. */
+/* tests/fuzz/ack_fuzz.c - any bytes as an HTTP response: it means something, and never a success
+ * that never assigned. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -13,7 +13,7 @@
 bool application_sql(pawl_tx *tx, const char *sql);
 /* One row into TABLE(value). Without a constraint on it, what is written twice is there twice. */
 bool application_insert(pawl_tx *tx, const char *table, long value);
-/* Wrong on purpose: the same in a transaction of its own, which nothing guards. */
+/* Deliberately wrong: the same in a transaction of its own, which nothing guards. */
 bool application_insert_outside(const char *url, const char *table, long value);
 
 #endif

@@ -117,7 +117,8 @@ bool fixture_logged_field(fixture *f, const char *text_in_it, const char *name, 
 size_t fixture_logged_times(fixture *f, const char *text_in_it);
 void fixture_log_clear(fixture *f);
 
-/* Shortcuts that fail the test on any error. The list and its messages live until the test ends. */
+/* Shortcuts that fail the test on any error. The list and its messages are valid until the test
+ * ends. */
 pawl_work_id fixture_send(fixture *f, const char *topic, const char *payload);
 pawl_messages *fixture_claim(fixture *f, pawl_owner owner, int64_t lease_ms, int limit);
 pawl_receipt fixture_receipt(const pawl_messages *list, size_t index);

@@ -41,11 +41,11 @@ bool fixture_spare_give(fixture *f);
 handle *fixture_own_handle(fixture *f);
 /* The application's connection `which`, opened when first used. */
 handle *fixture_handle(fixture *f, int which);
-/* Run SQL that is already expanded; a refusal ends the test. The value lives until it ends. */
+/* Run SQL that is already expanded; a refusal ends the test. The value is valid until it ends. */
 const char *fixture_run(fixture *f, handle *h, const char *sql);
 /*
  * `text` with the names that SQL files use replaced by the fixture's: a word that begins with
- * "pawl_" on SQLite, the whole word "pawl" on PostgreSQL. Lives until the test ends.
+ * "pawl_" on SQLite, the whole word "pawl" on PostgreSQL. Valid until the test ends.
  */
 const char *fixture_fill_names(const fixture *f, const char *text);
 

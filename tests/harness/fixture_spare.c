@@ -17,7 +17,7 @@
 
 typedef struct spare {
     char *names;
-    char *looks; /* the answer of schema_fingerprint.sql when it was new */
+    char *looks; /* the result of schema_fingerprint.sql when it was new */
     bool real_clock;
 } spare;
 

@@ -31,7 +31,7 @@ const char *log_capture_at(log_capture *capture, size_t index);
 bool log_capture_has_field(log_capture *capture, const char *text_in_it, const char *name,
                            const char *value);
 bool log_capture_has(log_capture *capture, pawl_log_level level, const char *text_in_it);
-/* Wait for it; false: it did not come in so many seconds. */
+/* Wait for it; false: it did not come in this many seconds. */
 bool log_capture_await(log_capture *capture, pawl_log_level level, const char *text_in_it,
                        int seconds);
 /* How many records have it, of any level. */

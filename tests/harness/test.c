@@ -143,7 +143,7 @@ void test_assert_status(pawl_status expected, pawl_status actual, const pawl_err
                      pawl_status_name(actual));
 }
 
-/* Notes live until the test ends; any thread makes them. */
+/* Notes are valid until the test ends; any thread may make them. */
 struct note {
     struct note *next;
     char *text;

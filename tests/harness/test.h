@@ -88,10 +88,10 @@ bool test_on_one_engine(void);
 void test_defer(void (*clean_up)(void *argument), void *argument);
 void test_defer_cancel(void *argument);
 
-/* The call must have answered PAWL_OK; otherwise the test fails with its status and message. */
+/* The call must have returned PAWL_OK; otherwise the test fails with its status and message. */
 #define assert_ok(call, error)                                                                     \
     test_assert_status(PAWL_OK, (call), (error), #call, __FILE__, __LINE__)
-/* The call must have answered exactly `expected`, and must have filled *error the same way. */
+/* The call must have returned exactly `expected`, and must have filled *error the same way. */
 #define assert_status(expected, call, error)                                                       \
     test_assert_status((expected), (call), (error), #call, __FILE__, __LINE__)
 /* `error` is evaluated after `call`, and may be NULL. */
@@ -103,7 +103,7 @@ void test_assert_status(pawl_status expected, pawl_status actual, const pawl_err
 _Noreturn void test_fail_at(const char *file, int line, const char *format, ...) PAWL_PRINTF(3, 4);
 
 /*
- * Run `body` on `count` threads (at most 64) at once and wait for all. A body answers NULL, or what
+ * Run `body` on `count` threads (at most 64) at once and wait for all. A body returns NULL, or what
  * went wrong as a string that outlives it (see test_note); then the test fails with the first one.
  * All threads start together. Bodies must not use cmocka's assertions.
  */
@@ -113,7 +113,7 @@ typedef const char *(*test_thread_body)(void *context, size_t index);
 void test_threads_at(const char *file, int line, size_t count, test_thread_body body,
                      void *context);
 
-/* Format a message that lives until the test ends. Any thread. */
+/* Format a message that is valid until the test ends. Any thread. */
 const char *test_note(const char *format, ...) PAWL_PRINTF(1, 2);
 
 /* A fresh directory that is removed with everything in it when the test ends. Any number. */

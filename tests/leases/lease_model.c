@@ -20,7 +20,7 @@ static void expect(pawl_status expected, pawl_status st, const char *what, findi
                     pawl_status_name(expected));
 }
 
-/* ---- from the answers alone ---- */
+/* ---- from the results alone ---- */
 
 static void check_token(model *m, int64_t fence, finding *wrong)
 {

@@ -1,8 +1,8 @@
 /*
  * tests/leases/lease_model.h - the rules of leases, independent of the SQL.
  *
- * Two things are checked. Every answer must be the one that the model predicts. And, from the
- * answers alone, independent of the model: never two owners at one time of the database's clock,
+ * Two things are checked. Every result must be the one that the model predicts. And, from the
+ * results alone, independent of the model: never two owners at one time of the database's clock,
  * tokens strictly grow, a token that is not the latest of its lease never passes the guard.
  */
 #ifndef PAWL_LEASE_MODEL_H
@@ -39,8 +39,8 @@ typedef struct model_lease {
 typedef struct model {
     model_lease leases[MODEL_NAMES];
     belief beliefs[MODEL_NAMES][MODEL_OWNERS];
-    int64_t latest[MODEL_NAMES]; /* token of the lease, from the answers */
-    int64_t highest;             /* token of all, from the answers */
+    int64_t latest[MODEL_NAMES]; /* token of the lease, from the results */
+    int64_t highest;             /* token of all, from the results */
     int64_t now;                 /* the database's clock */
     bool forgets_time;           /* it may step back to before what was forgotten (PostgreSQL) */
 } model;

@@ -1,4 +1,4 @@
-/* tests/process/broken_test.c - programs that are wrong on purpose, which the audit must show. */
+/* tests/process/broken_test.c - deliberately wrong programs, which the audit must detect. */
 #include "process_fixture.h"
 
 #include <signal.h>

@@ -95,7 +95,7 @@ typedef struct hearing {
     void *speaker;
 } hearing;
 
-/* Whether the line is `word` and so many numbers. */
+/* Whether the line is `word` and `count` numbers. */
 static bool is_line(const char *line, const char *word, int count, int64_t *ret_numbers)
 {
     size_t size = strlen(word);

@@ -4,7 +4,7 @@
  *
  * Senders are given work as their messages are done, so that there is load all the time and never
  * much of it. Nothing here sleeps: waiting is reading from the processes, or polling the
- * database again and again, for two minutes at most.
+ * database repeatedly, for two minutes at most.
  */
 #ifndef PAWL_PROCESS_FIXTURE_H
 #define PAWL_PROCESS_FIXTURE_H
@@ -91,7 +91,7 @@ void processes_mark(processes *s);
 recovery processes_await_recovery(processes *s);
 
 /*
- * SIGSTOP. On SQLite not while the process is writing: all others would wait until it goes on.
+ * SIGSTOP. On SQLite not while the process is writing: all others would wait until it continues.
  */
 void processes_stop_worker(processes *s, int which);
 /* Whether the application's row of that number is there. */
@@ -99,7 +99,7 @@ bool processes_has_row(processes *s, long number);
 /* SIGKILL, and what it had said before is heard. */
 void processes_kill_worker(processes *s, int which);
 void processes_kill_sender(processes *s, int which);
-/* Until it has ended by itself with exit status 0. */
+/* Until it has ended on its own with exit status 0. */
 void processes_await_end(processes *s, child *c, const char *what);
 /* Senders end, everything is done, workers end by SIGTERM. */
 void processes_finish(processes *s);

@@ -7,7 +7,7 @@
  * of TABLE. It says "ready", and "done NUMBER" or "again STATUS" for every call that ends. block:
  * the first call says "blocked NUMBER" before it writes its row, or when that is written and not
  * committed, and waits until a byte comes in at the standard input. outside is "written" and wrong
- * on purpose: the row is written in a transaction of its own. It ends when it is killed.
+ * deliberately: the row is written in a transaction of its own. It ends when it is killed.
  */
 #include <pawl/net.h>
 

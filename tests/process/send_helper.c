@@ -6,10 +6,10 @@
  * follows from the number. Failed or in-doubt sends are repeated with the same ids until
  * it is done, and says
  *
- *     refused STATUS, doubt      for every answer that is not "done"
+ *     refused STATUS, doubt      for every result that is not "done"
  *     stored NEXT                all numbers below NEXT are stored
  *
- * It ends with its input. break=unsent is wrong on purpose: its third number is never sent.
+ * It ends with its input. break=unsent is deliberately wrong: its third number is never sent.
  */
 #include <poll.h>
 #include <stdio.h>

@@ -492,7 +492,7 @@ PAWL_TEST(many_clients_at_once_and_every_effect_once)
     for (int c = 0; c < CLIENTS; c++) {
         fds[c] = client_connect(s);
         for (int i = 0; i < EACH; i++)
-            post_begin(fds[c], texts[i]); /* one after the other, without waiting for answers */
+            post_begin(fds[c], texts[i]); /* one after the other, without waiting for responses */
     }
     for (int c = 0; c < CLIENTS; c++)
         for (int i = 0; i < EACH; i++) {
@@ -500,7 +500,7 @@ PAWL_TEST(many_clients_at_once_and_every_effect_once)
             assert_true(status == 200 || status == 409);
             done[i] |= status == 200;
         }
-    /* Of several at the same moment it may be that none could go on: 409 says, come again. */
+    /* Of several concurrent ones possibly none continues: 409 asks for a retry. */
     for (int i = 0; i < EACH; i++)
         while (!done[i]) {
             fixture_advance(s->f, MINUTE_MS); /* beyond the lease */

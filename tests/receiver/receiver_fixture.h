@@ -53,7 +53,7 @@ const char *sample_text(receiver_fixture *s, const sample *what);
 /* ---- clients ---- */
 
 typedef struct reply {
-    int status;       /* 0: the connection was closed without an answer */
+    int status;       /* 0: the connection was closed without a response */
     char head[4096];  /* status line and headers */
     char body[65536]; /* zero-terminated */
 } reply;
@@ -64,7 +64,7 @@ int client_connect_from(const receiver_fixture *s, const char *own_address);
 int client_connect_unix(const char *path);
 void client_send(int fd, const char *bytes, size_t size);
 void client_say(int fd, const char *text);
-/* The next answer on the connection. */
+/* The next response on the connection. */
 reply *client_read(int fd);
 /* Everything up to the end of the connection; until the test ends. */
 const char *client_read_all(int fd);
@@ -77,7 +77,7 @@ reply *post(receiver_fixture *s, const char *body);
 void post_begin(int fd, const char *body);
 reply *deliver(receiver_fixture *s, const sample *what);
 reply *get(receiver_fixture *s, const char *path);
-/* The value of a header in an answer, or NULL; until the test ends. */
+/* The value of a header in a response, or NULL; until the test ends. */
 const char *reply_header(const reply *r, const char *name);
 
 /* ---- records and rows ---- */

@@ -1,4 +1,4 @@
-/* tests/scenario/broken.c - stores that are broken on purpose. */
+/* tests/scenario/broken.c - stores that are deliberately broken. */
 #include "broken.h"
 
 #include "test.h"

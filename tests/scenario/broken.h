@@ -1,5 +1,5 @@
 /*
- * tests/scenario/broken.h - stores that are broken on purpose: the right one, with something done
+ * tests/scenario/broken.h - stores that are deliberately broken: the right one, with something done
  * to a table around a call, as if the call had done otherwise.
  */
 #ifndef PAWL_SCENARIO_BROKEN_H

@@ -12,7 +12,7 @@ typedef struct finding {
     char text[768];
 } finding;
 
-/* Keeps only the first sentence. Answers false, so that a check can end with it. */
+/* Keeps only the first sentence. Returns false, so that a check can end with it. */
 bool finding_say(finding *wrong, const char *format, ...) PAWL_PRINTF(2, 3);
 
 #endif

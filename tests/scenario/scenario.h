@@ -2,9 +2,9 @@
  * tests/scenario/scenario.h - a fixed list of calls on a few messages, a lease and jobs, which the
  * suites interrupt at one point after the other.
  *
- * After a call that was interrupted the tables are read from outside: what answered PAWL_OK is
+ * After a call that was interrupted the tables are read from outside: what returned PAWL_OK is
  * there, what failed for certain is not, and PAWL_E_IN_DOUBT may be either, but never half. Then
- * the call is made again, or resolved, and the list goes on to the same end as ever.
+ * the call is made again, or resolved, and the list continues to the same end as ever.
  */
 #ifndef PAWL_SCENARIO_H
 #define PAWL_SCENARIO_H
@@ -35,7 +35,7 @@ typedef struct scenario {
 
 typedef enum scenario_kind {
     SCENARIO_READS,   /* never in doubt */
-    SCENARIO_WRITES,  /* in doubt when it was asked and the answer is lost */
+    SCENARIO_WRITES,  /* in doubt when it was asked and the result is lost */
     SCENARIO_RESOLVES /* the same, but the call itself asks again */
 } scenario_kind;
 
@@ -78,7 +78,7 @@ pawl_status scenario_perform(scenario *s, const scenario_step *step, size_t *ret
 
 /* The rules of the tables, and how much of the step is there: all or nothing. */
 const char *scenario_check_tables(scenario *s, const scenario_step *step, int64_t *ret_there);
-/* Whether the answer agrees with that. */
+/* Whether the result agrees with that. */
 const char *scenario_judge(const scenario_step *step, pawl_status st, const pawl_error *err,
                            int64_t there);
 const char *scenario_check_end(scenario *s, const char *expected);

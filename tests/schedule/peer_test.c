@@ -1,4 +1,4 @@
-/* tests/schedule/peer_test.c - schedules against the answers of another implementation. */
+/* tests/schedule/peer_test.c - schedules against the results of another implementation. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@ typedef struct peer_case {
     char fires[128];
 } peer_case;
 
-/* Where the peer's rules are not ours, on purpose: docs/internals/schedule.md. */
+/* Where the peer's rules are not ours, deliberately: docs/internals/schedule.md. */
 typedef enum peer_rule {
     SAME,
     EITHER_DAY,    /* a star with a step does not count as a star in the fields of days */
@@ -148,7 +148,8 @@ static void compare_case(peer_case *c, tally *t)
 
     opts.zone = c->zone;
     if (pawl_schedule_parse(c->text, &opts, &schedule, &err) != PAWL_OK) {
-        /* The peer gives no answer instead; or days that fit both never come, and it takes one. */
+        /* The peer returns no result instead; or days that fit both never come, and it takes one.
+         */
         bool none = strcmp(c->fires, "-") == 0;
         if (!strstr(err.message, "never fire") || (!none && !strstr(c->text, "*/")))
             test_fail("'%s' is refused: %s", c->text, err.message);

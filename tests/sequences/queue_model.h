@@ -2,7 +2,7 @@
  * tests/sequences/queue_model.h - what a store should contain: the queue's rules on a few dozen
  * messages in memory, as plainly as they can be written.
  *
- * The model predicts every answer but two, and follows the store there: which topic of several with
+ * The model predicts every result but two, and follows the store there: which topic of several with
  * the same priority a claim takes first, and ids and fences. docs/internals/model-tests.md.
  */
 #ifndef PAWL_QUEUE_MODEL_H
@@ -83,7 +83,7 @@ typedef struct ticket {
     int owner;
     int64_t work_id;
     int64_t fence;
-    bool known; /* the owner got the answer and has not forgotten it */
+    bool known; /* the owner got the result and has not forgotten it */
 } ticket;
 
 typedef struct model {
@@ -151,7 +151,7 @@ void model_forget(model *m, int owner);
 /* The owner listed its messages. */
 void model_remember(model *m, int owner);
 
-/* ---- the answers to a claim: queue_model_claim.c; each says how many messages change ---- */
+/* ---- acks and the like: queue_model_claim.c; each says how many messages change ---- */
 
 typedef enum answer_kind {
     ANSWER_ACK,

@@ -13,7 +13,7 @@ typedef struct coverage {
     uint64_t repeated; /* sent again, and known */
     uint64_t committed;
     uint64_t stale; /* results for messages that were no longer owned under that fence */
-    uint64_t lost;  /* the caller got no answer */
+    uint64_t lost;  /* the caller got no result */
     uint64_t faults;
     uint64_t in_doubt;
     uint64_t forgotten; /* totals of a topic */
@@ -37,7 +37,7 @@ typedef enum call_result {
     CALL_DONE,
     CALL_NOT_DONE,
     CALL_IN_DOUBT, /* one of the two; the store must be asked */
-    CALL_WRONG     /* an answer that it should not have given */
+    CALL_WRONG     /* a result that it should not have given */
 } call_result;
 
 pawl_store *runner_store(runner *p, const step *s);
@@ -52,10 +52,10 @@ void run_tx_end(runner *p, int which, bool commit);
 /* runner_claim.c */
 void run_claim(runner *p, const step *s);
 void run_owned(runner *p, const step *s);
-/* runner_change.c: everything that answers how many messages it changed */
+/* runner_change.c: everything that returns how many messages it changed */
 void run_change(runner *p, const step *s);
 void run_reap(runner *p, const step *s);
-/* The pairs of an answer, from what owners were given. */
+/* The pairs of a result, from what owners were given. */
 size_t run_resolve(const model *m, const step *s, pawl_receipt ret_items[STEP_PICKS]);
 void run_read(runner *p, const step *s);
 /* The filter of a step; strings are static. */

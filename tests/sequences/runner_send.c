@@ -68,7 +68,7 @@ static void pack_parcel(model *m, model_tx *tx, const step *s, parcel *c)
     }
 }
 
-/* How many answers of the call say that the message is new: of two, either may be the one. */
+/* How many results of the call report a new message: of two, either may be the new one. */
 static size_t new_ones(const parcel *c, int number)
 {
     size_t count = 0;
@@ -78,7 +78,7 @@ static size_t new_ones(const parcel *c, int number)
     return count;
 }
 
-/* The answers of a call that was done; `again`: it may have met what it had stored itself. */
+/* The results of a call that was done; `again`: it may have met what it had stored itself. */
 static void check_answers(runner *p, model_tx *tx, const parcel *c, bool again)
 {
     for (size_t i = 0; i < c->count; i++) {

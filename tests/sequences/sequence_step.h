@@ -45,7 +45,7 @@ typedef enum step_kind {
     STEP_KINDS
 } step_kind;
 
-/* Which (id, fence) of a message an answer brings. */
+/* The (id, fence) with which a message is acknowledged. */
 typedef enum pick_kind {
     PICK_MINE,    /* the newest that the owner knows */
     PICK_STALE,   /* one before: the owner's own if it had one, else another's */
@@ -74,7 +74,7 @@ typedef struct step {
     int handle;
     bool commit;
     lost_kind lost;
-    int fault; /* > 0: so many calls of the database's library later one fails */
+    int fault; /* > 0: the call of the database's library with this number fails */
     sending sendings[STEP_SENDINGS];
     size_t sending_count;
     pick picks[STEP_PICKS]; /* of ids, only the numbers are used */

@@ -3,7 +3,7 @@
  * PAWL_TEST_TRANSPORT names it: http, https, unix, pipe (a real server, libmicrohttpd), inproc, own
  * (a transport written here). The envelope's endpoint selects the peer's response:
  *
- *   ok          acknowledged; the payload comes back
+ *   ok          acknowledged; the payload is returned
  *   duplicate   the same, as a duplicate
  *   refuse      422, "never"
  *   busy        429, to come again in 7 seconds
@@ -13,10 +13,10 @@
  *   STATUS      "404": that, with an error
  *   nonsense    200, but no acknowledgement
  *   date        503 with an HTTP date that is past
- *   cut         the connection ends within the answer
- *   huge        an answer without end; huge-404: the same as 404
+ *   cut         the connection ends within the response
+ *   huge        a response without end; huge-404: the same as 404
  *   redirect    302 to where it would be acknowledged
- *   trace       acknowledged; the HTTP header traceparent comes back
+ *   trace       acknowledged; the HTTP header traceparent is returned
  */
 #ifndef PAWL_TEST_PEER_H
 #define PAWL_TEST_PEER_H

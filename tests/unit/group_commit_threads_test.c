@@ -116,7 +116,7 @@ static const char *call_store(void *context, size_t index)
     struct test_store *test_store = context;
     pawli_group *group = test_store->store->db->group;
 
-    if (index == CALLERS) { /* the foreigner: lets go when everybody but the leader waits */
+    if (index == CALLERS) { /* the foreign writer: commits when all callers but the leader wait */
         activity_wait(pawli_group_waiting(group) >= CALLERS - 1);
         if (sqlite3_exec(test_store->foreign, "COMMIT", NULL, NULL, NULL) != SQLITE_OK)
             return "the foreign COMMIT failed";

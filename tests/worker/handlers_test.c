@@ -1,4 +1,5 @@
-/* tests/worker/handlers_test.c - handlers by topic, and what their answers do, step by step. */
+/* tests/worker/handlers_test.c - handlers by topic, and the effects of their results, step by step.
+ */
 #include "worker_fixture.h"
 
 #include <inttypes.h>

@@ -59,7 +59,7 @@ static int64_t left_ms(fixture *f)
     return (lease_read(f, "it")->expires_at.us - fixture_now(f).us) / 1000;
 }
 
-/* The store answers no renewal while the table has another name. */
+/* Every renewal fails while the table has another name. */
 static void break_leases(fixture *f)
 {
     fixture_exec(f, "ALTER TABLE {lease} RENAME TO moved_lease");

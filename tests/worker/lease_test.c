@@ -228,7 +228,7 @@ PAWL_TEST(the_result_of_a_handler_whose_lease_expired_does_not_end_the_later_cla
     assert_int_equal(1, worker_stats(worker).done);
 }
 
-/* A store that answers nothing for a while. */
+/* A store that does not respond for a while. */
 static pawl_result watch_renewals_fail(pawl_task *task, void *context)
 {
     struct slow *slow = context;

@@ -1,5 +1,5 @@
 /* tests/worker/retry_cap_threads_test.c - a legal retry policy whose power of two is beyond all
- * times: the worker goes on, and the message is ready again after the policy's longest delay. */
+ * times: the worker continues, and the message is ready again after the policy's longest delay. */
 #include "worker_fixture.h"
 
 static const pawl_backoff policy = {.base_ms = 6 * HOUR_MS, .max_ms = DAY_MS};

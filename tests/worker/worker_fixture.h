@@ -58,7 +58,7 @@ bool counter_wait(counter *count, int least);
 void counter_expect(counter *count, int least);
 
 /* Handlers: counts its calls in a counter; and one that counts them in `entered` and then waits
- * until `open` is 1, for a test that has calls go on at the same time. */
+ * until `open` is 1, for a test that releases all calls at the same time. */
 pawl_result count_handle(pawl_task *task, void *context);
 struct gate {
     counter entered;
