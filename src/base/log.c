@@ -3,7 +3,6 @@
 
 #include <assert.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -31,20 +30,6 @@ static void log_pass(const pawl_log_sink *sink, pawl_log_level level, const char
         .field_count = fields ? fields->count : 0,
     };
     sink->write(sink->context, &record);
-}
-
-void pawli_log(const pawl_log_sink *sink, pawl_log_level level, const char *area,
-               const char *format, ...)
-{
-    char message[MESSAGE_SIZE];
-    va_list args;
-
-    if (!pawli_log_enabled(sink, level))
-        return;
-    va_start(args, format);
-    vsnprintf(message, sizeof message, format, args);
-    va_end(args);
-    log_pass(sink, level, area, NULL, message);
 }
 
 /* ---- fields ---- */
@@ -96,7 +81,7 @@ void pawli_log_id(pawli_log_fields *fields, const char *name, pawl_uuid id)
 /* The field whose name is the `size` bytes at `name`; NULL: there is none. */
 static const pawl_log_field *log_find(const pawli_log_fields *fields, const char *name, size_t size)
 {
-    for (size_t i = 0; i < fields->count; i++)
+    for (size_t i = 0; fields && i < fields->count; i++)
         if (strlen(fields->field[i].name) == size && memcmp(fields->field[i].name, name, size) == 0)
             return &fields->field[i];
     return NULL;
@@ -135,4 +120,23 @@ void pawli_log_record(const pawl_log_sink *sink, pawl_log_level level, const cha
                                             : strlen(field->value));
     }
     log_pass(sink, level, area, fields, message);
+}
+
+void pawli_log_values(const pawl_log_sink *sink, pawl_log_level level, const char *area,
+                      const char *pattern, const pawli_log_value *values, size_t count)
+{
+    pawli_log_fields fields = {0};
+
+    if (!pawli_log_enabled(sink, level))
+        return;
+    for (size_t i = 0; i < count; i++) {
+        const pawli_log_value *value = &values[i];
+        if (value->kind == PAWLI_LOGGED_NUMBER)
+            pawli_log_number(&fields, value->name, value->number);
+        else if (value->kind == PAWLI_LOGGED_ID)
+            pawli_log_id(&fields, value->name, value->id);
+        else
+            pawli_log_text(&fields, value->name, value->text);
+    }
+    pawli_log_record(sink, level, area, &fields, pattern);
 }

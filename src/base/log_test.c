@@ -29,7 +29,7 @@ PAWL_TEST(without_a_sink_nothing_happens)
 {
     pawl_log_sink silent = {0};
 
-    pawli_log(&silent, PAWL_LOG_ERROR, "x", "%s", "y");
+    pawli_log(&silent, PAWL_LOG_ERROR, "x", "{error}", pawli_logged("error", "y"));
 }
 
 PAWL_TEST(levels_below_the_sinks_are_dropped)
@@ -37,9 +37,9 @@ PAWL_TEST(levels_below_the_sinks_are_dropped)
     pawl_log_sink sink = {keep, NULL, PAWL_LOG_WARNING};
 
     records = 0;
-    pawli_log(&sink, PAWL_LOG_INFO, "outbox", "no");
+    pawli_log(&sink, PAWL_LOG_INFO, "outbox", "no {n}", pawli_logged_number("n", 1));
     assert_int_equal(records, 0);
-    pawli_log(&sink, PAWL_LOG_ERROR, "outbox", "yes %d", 1);
+    pawli_log(&sink, PAWL_LOG_ERROR, "outbox", "yes {n}", pawli_logged_number("n", 1));
     assert_int_equal(records, 1);
     assert_string_equal(seen, "outbox: yes 1");
 }
@@ -48,7 +48,8 @@ PAWL_TEST(a_record_is_one_line_for_any_content)
 {
     pawl_log_sink sink = {keep, NULL, PAWL_LOG_DEBUG};
 
-    pawli_log(&sink, PAWL_LOG_INFO, "outbox", "topic %s", "a\nfake: record\r\x1b[31m");
+    pawli_log(&sink, PAWL_LOG_INFO, "outbox", "topic {topic}",
+              pawli_logged("topic", "a\nfake: record\r\x1b[31m"));
     assert_null(strpbrk(seen, "\n\r\x1b"));
 }
 
@@ -56,7 +57,7 @@ PAWL_TEST(a_record_without_fields_has_none)
 {
     pawl_log_sink sink = {keep, NULL, PAWL_LOG_DEBUG};
 
-    pawli_log(&sink, PAWL_LOG_INFO, "outbox", "x");
+    pawli_log_record(&sink, PAWL_LOG_INFO, "outbox", NULL, "x");
     assert_int_equal(0, fields);
 }
 
@@ -76,6 +77,19 @@ PAWL_TEST(the_message_is_made_from_the_fields)
     assert_string_equal("worker: a b: attempt 2 of 01020000-0000-0000-0000-000000000000", seen);
     assert_string_equal("message_id=01020000-0000-0000-0000-000000000000;topic=a\nb;attempt=#2;"
                         "duration_ms=#-9223372036854775808;",
+                        keys);
+}
+
+PAWL_TEST(fields_are_given_in_the_call)
+{
+    pawl_log_sink sink = {keep, NULL, PAWL_LOG_DEBUG};
+    pawl_uuid id = {{0x01, 0x02}};
+
+    pawli_log(&sink, PAWL_LOG_INFO, "outbox", "{message_id} after {attempt} attempts",
+              pawli_logged_id("message_id", id), pawli_logged("topic", "t"),
+              pawli_logged("destination", NULL), pawli_logged_number("attempt", 3));
+    assert_string_equal("outbox: 01020000-0000-0000-0000-000000000000 after 3 attempts", seen);
+    assert_string_equal("message_id=01020000-0000-0000-0000-000000000000;topic=t;attempt=#3;",
                         keys);
 }
 

@@ -153,14 +153,17 @@ static void log_answer(const pawl_inbox_task *task)
     const pawl_log_sink *log = &task->store->log;
 
     if (task->answer == PAWL_INBOX_DUPLICATE)
-        pawli_log(log, PAWL_LOG_WARNING, "inbox", "duplicate %s detected from %s", task->id,
-                  task->source);
+        pawli_log(log, PAWL_LOG_WARNING, "inbox", "duplicate {message_id} detected from {source}",
+                  pawli_logged("message_id", task->id), pawli_logged("source", task->source));
     else if (task->answer == PAWL_INBOX_CONFLICT)
         pawli_log(log, PAWL_LOG_WARNING, "inbox",
-                  "%s from %s is known with different content: rejected", task->id, task->source);
+                  "{message_id} from {source} is known with different content: rejected",
+                  pawli_logged("message_id", task->id), pawli_logged("source", task->source));
     else if (task->answer == PAWL_INBOX_REJECTED)
-        pawli_log(log, PAWL_LOG_WARNING, "inbox", "%s from %s is dead after %d attempts: rejected",
-                  task->id, task->source, task->attempt);
+        pawli_log(log, PAWL_LOG_WARNING, "inbox",
+                  "{message_id} from {source} is dead after {attempt} attempts: rejected",
+                  pawli_logged("message_id", task->id), pawli_logged("source", task->source),
+                  pawli_logged_number("attempt", task->attempt));
 }
 
 /* ---- the transaction of an atomic attempt ---- */

@@ -271,11 +271,13 @@ void pawli_inbox_warn_keep(pawl_store *store, int64_t keep_ms)
     if (keep_ms / 2 >= store->inbox_retry_window_ms ||
         atomic_exchange(&store->warned_of_keep, true))
         return;
-    pawli_log(&store->log, PAWL_LOG_WARNING, "inbox",
-              "processed messages are remembered for %lld s, but senders retry for %lld s: a "
-              "message that arrives after its record was pruned is processed again; keep records "
-              "for at least twice the retry time",
-              (long long)(keep_ms / 1000), (long long)(store->inbox_retry_window_ms / 1000));
+    pawli_log(
+        &store->log, PAWL_LOG_WARNING, "inbox",
+        "processed messages are remembered for {keep_s} s, but senders retry for {retry_s} s: a "
+        "message that arrives after its record was pruned is processed again; keep records "
+        "for at least twice the retry time",
+        pawli_logged_number("keep_s", keep_ms / 1000),
+        pawli_logged_number("retry_s", store->inbox_retry_window_ms / 1000));
 }
 
 int64_t pawli_inbox_keep(pawl_store *store, int64_t keep_ms)

@@ -307,7 +307,8 @@ pawl_status pawl_inbox_clean(pawl_store *store, size_t *ret_changed, pawl_scan *
     if (st != PAWL_OK)
         return st;
     if (changed > 0)
-        pawli_log(&store->log, PAWL_LOG_DEBUG, "inbox", "pruned %zu records", changed);
+        pawli_log(&store->log, PAWL_LOG_DEBUG, "inbox", "pruned {count} records",
+                  pawli_logged_number("count", (int64_t)changed));
     if (ret_changed)
         *ret_changed = changed;
     return PAWL_OK;

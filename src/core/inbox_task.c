@@ -192,8 +192,9 @@ pawl_status pawl_inbox_task_done(pawl_inbox_task *task, const void *response, si
     pawli_arrival_leave(task);
     if (st == PAWL_OK)
         pawli_log(&task->store->log, PAWL_LOG_INFO, "inbox",
-                  "message %s processed from %s (attempt %d)", task->id, task->source,
-                  task->attempt);
+                  "message {message_id} processed from {source} (attempt {attempt})",
+                  pawli_logged("message_id", task->id), pawli_logged("source", task->source),
+                  pawli_logged_number("attempt", task->attempt));
     return st;
 }
 
@@ -230,7 +231,9 @@ static pawl_status fail_attempt(pawl_inbox_task *task, const char *error, bool d
         return inbox_task_lost(task, err);
     if (st == PAWL_OK && (dead || task->attempt >= task->max_attempts))
         pawli_log(&task->store->log, PAWL_LOG_WARNING, "inbox",
-                  "%s from %s is dead after %d attempts", task->id, task->source, task->attempt);
+                  "{message_id} from {source} is dead after {attempt} attempts",
+                  pawli_logged("message_id", task->id), pawli_logged("source", task->source),
+                  pawli_logged_number("attempt", task->attempt));
     return st;
 }
 

@@ -91,8 +91,11 @@ pawl_status pawl_job_put(pawl_store *store, const pawl_job_definition *definitio
         return st;
     if (ret_created)
         *ret_created = created > 0;
-    pawli_log(&store->log, PAWL_LOG_INFO, "job", "job '%.400s' was %s: %s in %s", job.name,
-              created > 0 ? "created" : "changed", job.schedule, job.zone);
+    pawli_log(&store->log, PAWL_LOG_INFO, "job",
+              created > 0 ? "job '{job}' was created: {schedule} in {zone}"
+                          : "job '{job}' was changed: {schedule} in {zone}",
+              pawli_logged("job", job.name), pawli_logged("schedule", job.schedule),
+              pawli_logged("zone", job.zone));
     pawli_jobs_changed(store);
     return PAWL_OK;
 }
@@ -141,8 +144,9 @@ static pawl_status set_enabled(pawl_store *store, const char *name, bool enabled
     if (ret_changed)
         *ret_changed = answer.changed;
     if (answer.changed)
-        pawli_log(&store->log, PAWL_LOG_INFO, "job", "job '%.400s' was %s", name,
-                  enabled ? "enabled" : "disabled");
+        pawli_log(&store->log, PAWL_LOG_INFO, "job",
+                  enabled ? "job '{job}' was enabled" : "job '{job}' was disabled",
+                  pawli_logged("job", name));
     pawli_jobs_changed(store);
     return PAWL_OK;
 }
@@ -238,8 +242,8 @@ pawl_status pawl_job_trigger(pawl_store *store, const char *name,
     if (answer.how == PAWLI_JOB_TRIGGER_STARTED)
         triggered.message_id = id;
     pawli_returned_copy(ret_triggered, &triggered, sizeof triggered);
-    pawli_log(&store->log, PAWL_LOG_INFO, "job", "job '%.400s' was triggered: run %lld", name,
-              (long long)answer.run_id);
+    pawli_log(&store->log, PAWL_LOG_INFO, "job", "job '{job}' was triggered: run {run_id}",
+              pawli_logged("job", name), pawli_logged_number("run_id", answer.run_id));
     pawli_wake_signal(pawli_db_wake(store->db));
     pawli_jobs_changed(store);
     return PAWL_OK;
@@ -294,7 +298,8 @@ pawl_status pawl_job_delete(pawl_store *store, const char *name, size_t *ret_can
     if (ret_cancelled)
         *ret_cancelled = answer.cancelled;
     pawli_log(&store->log, PAWL_LOG_INFO, "job",
-              "job '%.400s' was deleted; %zu runs were cancelled", name, answer.cancelled);
+              "job '{job}' was deleted; {cancelled} runs were cancelled", pawli_logged("job", name),
+              pawli_logged_number("cancelled", (int64_t)answer.cancelled));
     pawli_jobs_changed(store);
     return PAWL_OK;
 }

@@ -49,7 +49,8 @@ enum {
     HAS_WAITING,
     AWAITED_IS_THERE,
     AWAITED_SINCE,
-    PLANNED_AT
+    PLANNED_AT,
+    NAME
 };
 
 typedef struct due_job {
@@ -113,6 +114,7 @@ static pawl_status add_job(agenda *a, const pawli_row *row, pawl_error *err)
     job->version = pawli_row_int(row, SEEN);
     job->facts = (pawli_job_facts){
         .id = pawli_row_int(row, JOB_ID),
+        .name = job_tick_copy(a, row, NAME),
         .schedule = job_tick_copy(a, row, SCHEDULE),
         .zone = job_tick_copy(a, row, ZONE),
         .enabled = pawli_row_int(row, ENABLED) != 0,
@@ -131,7 +133,7 @@ static pawl_status add_job(agenda *a, const pawli_row *row, pawl_error *err)
         .awaited_is_there = pawli_row_int(row, AWAITED_IS_THERE) != 0,
         .has_waiting = pawli_row_int(row, HAS_WAITING) != 0,
     };
-    if (!job->facts.schedule || !job->facts.zone)
+    if (!job->facts.name || !job->facts.schedule || !job->facts.zone)
         return no_memory(err);
     a->job_count++;
     return PAWL_OK;
@@ -221,14 +223,15 @@ static void note_plan(pawl_store *store, const due_job *job, const pawli_job_pla
         result->next = plan->next_check_at;
     result->more |= plan->next_check_at.us != 0 && plan->next_check_at.us <= result->now.us;
     if (plan->rewinds)
-        pawli_log(&store->log, PAWL_LOG_WARNING, "job",
-                  "job %lld: the clock was set back; its next occurrence is computed from now on",
-                  (long long)job->facts.id);
+        pawli_log(
+            &store->log, PAWL_LOG_WARNING, "job",
+            "job '{job}': the clock was set back; its next occurrence is computed from now on",
+            pawli_logged("job", job->facts.name));
     if (plan->problem[0] == '\0')
         return;
     result->problems++;
-    pawli_log(&store->log, PAWL_LOG_WARNING, "job", "job %lld cannot be scheduled: %s",
-              (long long)job->facts.id, plan->problem);
+    pawli_log(&store->log, PAWL_LOG_WARNING, "job", "job '{job}' cannot be scheduled: {error}",
+              pawli_logged("job", job->facts.name), pawli_logged("error", plan->problem));
 }
 
 static pawl_status job_tick_decide(pawl_store *store, const agenda *a, pawli_job_steps *steps,
@@ -361,11 +364,13 @@ static pawl_status job_tick_as_leader(pawl_store *store, agenda *a, pawl_job_tic
     if (done.started > 0)
         pawli_wake_signal(pawli_db_wake(store->db));
     if (done.runs + done.skips + done.promoted > 0)
-        pawli_log(
-            &store->log, PAWL_LOG_DEBUG, "job",
-            "%lld jobs due: %lld runs created, %lld occurrences skipped, %lld waiting runs started",
-            (long long)result->examined, (long long)done.runs, (long long)done.skips,
-            (long long)done.promoted);
+        pawli_log(&store->log, PAWL_LOG_DEBUG, "job",
+                  "{due} jobs due: {created} runs created, {skipped} occurrences skipped, "
+                  "{started} waiting runs started",
+                  pawli_logged_number("due", result->examined),
+                  pawli_logged_number("created", done.runs),
+                  pawli_logged_number("skipped", done.skips),
+                  pawli_logged_number("started", done.promoted));
     return PAWL_OK;
 }
 

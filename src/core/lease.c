@@ -95,8 +95,11 @@ pawl_status pawl_lease_acquire(pawl_store *store, const char *name, pawl_owner o
     if (answer->result == PAWLI_LEASE_RESULT_HELD)
         return held_by_another(answer, name, err);
     lease_fill(answer, answer->result == PAWLI_LEASE_RESULT_TAKEN, ret_grant);
-    pawli_log(&store->log, PAWL_LOG_DEBUG, "lease", "%s %s lease '%s' with fencing token %lld", who,
-              ret_grant->taken ? "took" : "extended", name, (long long)ret_grant->fence);
+    pawli_log(&store->log, PAWL_LOG_DEBUG, "lease",
+              ret_grant->taken ? "{owner} took lease '{lease}' with fencing token {fence}"
+                               : "{owner} extended lease '{lease}' with fencing token {fence}",
+              pawli_logged("owner", who), pawli_logged("lease", name),
+              pawli_logged_number("fence", ret_grant->fence));
     return PAWL_OK;
 }
 

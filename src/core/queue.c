@@ -80,8 +80,9 @@ static pawl_status queue_claim(pawl_store *store, pawl_owner owner, const pawli_
     atomic_fetch_add(&cursor->since_note, (unsigned)pawl_messages_count(list));
     if (ret_acked)
         *ret_acked = notes.acked;
-    pawli_log(&store->log, PAWL_LOG_DEBUG, "outbox", "%s claimed %zu messages", name,
-              pawl_messages_count(list));
+    pawli_log(&store->log, PAWL_LOG_DEBUG, "outbox", "{owner} claimed {count} messages",
+              pawli_logged("owner", name),
+              pawli_logged_number("count", (int64_t)pawl_messages_count(list)));
     return PAWL_OK;
 }
 

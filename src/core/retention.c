@@ -78,8 +78,8 @@ pawl_status pawl_queue_reap(pawl_store *store, size_t *ret_changed, pawl_scan *r
         pawli_cursor_clock(&store->remote_cursor, seen_remote, notes.clock);
     }
     if (scanned.changed > 0)
-        pawli_log(&store->log, PAWL_LOG_INFO, "outbox", "reaped %zu expired leases",
-                  scanned.changed);
+        pawli_log(&store->log, PAWL_LOG_INFO, "outbox", "reaped {count} expired leases",
+                  pawli_logged_number("count", (int64_t)scanned.changed));
     if (ret_changed)
         *ret_changed = scanned.changed;
     if (ret_scan)
@@ -98,7 +98,8 @@ pawl_status pawl_queue_expire(pawl_store *store, size_t *ret_changed, pawl_scan 
     if (st != PAWL_OK)
         return st;
     if (changed > 0)
-        pawli_log(&store->log, PAWL_LOG_INFO, "outbox", "expired %zu messages", changed);
+        pawli_log(&store->log, PAWL_LOG_INFO, "outbox", "expired {count} messages",
+                  pawli_logged_number("count", (int64_t)changed));
     if (ret_changed)
         *ret_changed = changed;
     return PAWL_OK;

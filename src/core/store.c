@@ -61,8 +61,9 @@ static pawl_status store_deploy(pawl_store *store, pawl_error *err)
         info.version >= info.library_version && info.code_outdated) {
         pawli_log(&store->log, PAWL_LOG_WARNING, "store",
                   "the database has the functions and views of an older release and this user may "
-                  "not replace them: run `pawl migrate` as the owner of the schema (%s)",
-                  problem.message);
+                  "not replace them: run `pawl migrate` as the owner of the schema ({error})",
+                  pawli_logged("store", pawl_store_engine(store)),
+                  pawli_logged("error", problem.message));
         return PAWL_OK;
     }
     if (st != PAWL_OK && err)
@@ -334,7 +335,9 @@ pawl_status pawl_store_reset_clock(pawl_store *store, bool force, bool dry_run,
                           (long long)reset.owned);
     if (reset.done)
         pawli_log(&store->log, PAWL_LOG_WARNING, "store",
-                  "the store's clock was set back by %lld ms", (long long)reset.ahead_ms);
+                  "the store's clock was set back by {ahead_ms} ms",
+                  pawli_logged("store", pawl_store_engine(store)),
+                  pawli_logged_number("ahead_ms", reset.ahead_ms));
     pawli_returned_copy(ret_reset, &reset, sizeof reset);
     return PAWL_OK;
 }

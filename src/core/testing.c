@@ -204,8 +204,9 @@ static void remove_directory(const pawl_testing *testing)
         closedir(directory);
     if (rmdir(testing->directory) != 0)
         pawli_log(&testing->options.log, PAWL_LOG_WARNING, "testing",
-                  "the directory '%s' of a temporary store was not removed: %s", testing->directory,
-                  strerror(errno));
+                  "the directory '{directory}' of a temporary store was not removed: {error}",
+                  pawli_logged("directory", testing->directory),
+                  pawli_logged("error", strerror(errno)));
 }
 
 static void remove_schema(const pawl_testing *testing)
@@ -213,10 +214,11 @@ static void remove_schema(const pawl_testing *testing)
     pawl_error err = PAWL_ERROR_INIT;
 
     if (testing_run_alone(testing->url, testing->schema, REMOVE_TIMEOUT_MS, "end", &err) != PAWL_OK)
-        pawli_log(&testing->options.log, PAWL_LOG_WARNING, "testing",
-                  "the schema %s of a temporary store was not dropped, pawl_testing_sweep() will "
-                  "drop it: %s",
-                  testing->schema, err.message);
+        pawli_log(
+            &testing->options.log, PAWL_LOG_WARNING, "testing",
+            "the schema {schema} of a temporary store was not dropped, pawl_testing_sweep() will "
+            "drop it: {error}",
+            pawli_logged("schema", testing->schema), pawli_logged("error", err.message));
 }
 
 void pawl_testing_free(pawl_testing *testing)

@@ -212,8 +212,11 @@ pawl_status pawli_db_run(pawli_db *db, const pawli_op *op, pawl_error *err)
         int64_t pause_us = 1000 * pawl_backoff_delay_ms(&retry_policy, tries, pawli_random_u64());
         if (pause_us >= pawli_mono_left(deadline))
             return st;
-        pawli_log(&db->log, PAWL_LOG_DEBUG, "store", "%s: %s, retrying", pawli_sql_name(op->sql),
-                  pawl_status_text(st));
+        pawli_log(&db->log, PAWL_LOG_DEBUG, "store", "{statement}: {error}, retrying",
+                  pawli_logged("store", db->settings.driver->name),
+                  pawli_logged("statement", pawli_sql_name(op->sql)),
+                  pawli_logged_number("attempt", tries),
+                  pawli_logged("error", pawl_status_text(st)));
         pawli_sleep_us(pause_us);
     }
 }
@@ -278,12 +281,15 @@ void pawli_clock_log(pawli_db *db)
         atomic_exchange(&db->clock.logged, ahead) == ahead)
         return;
     if (ahead)
-        pawli_log(&db->log, PAWL_LOG_ERROR, "store",
-                  "the store's clock is %lld s ahead of this machine's, because the machine's was "
-                  "ahead before; it now advances with the boot clock; if the machine's clock is "
-                  "right now, stop all workers and run 'pawl migrate --reset-clock'",
-                  (long long)(ahead_us / 1000000));
+        pawli_log(
+            &db->log, PAWL_LOG_ERROR, "store",
+            "the store's clock is {ahead_s} s ahead of this machine's, because the machine's was "
+            "ahead before; it now advances with the boot clock; if the machine's clock is "
+            "right now, stop all workers and run 'pawl migrate --reset-clock'",
+            pawli_logged("store", db->settings.driver->name),
+            pawli_logged_number("ahead_s", ahead_us / 1000000));
     else
         pawli_log(&db->log, PAWL_LOG_INFO, "store",
-                  "the store's clock matches this machine's again");
+                  "the store's clock matches this machine's again",
+                  pawli_logged("store", db->settings.driver->name));
 }

@@ -99,14 +99,17 @@ static pawl_status migrate_apply(pawli_db *db, pawli_conn *conn, const pawl_sche
         st = migrate_run_script(db, conn, migration->text, deadline, err);
         if (st != PAWL_OK)
             return st;
-        pawli_log(&db->log, PAWL_LOG_INFO, "store", "applied migration %s", migration->name);
+        pawli_log(&db->log, PAWL_LOG_INFO, "store", "applied migration {migration}",
+                  pawli_logged("store", db->settings.driver->name),
+                  pawli_logged("migration", migration->name));
     }
     if (!before->code_outdated)
         return PAWL_OK;
     st = migrate_run_script(db, conn, sql->code, deadline, err);
     if (st == PAWL_OK && before->version > 0)
         pawli_log(&db->log, PAWL_LOG_INFO, "store",
-                  "replaced the functions and views of an older release");
+                  "replaced the functions and views of an older release",
+                  pawli_logged("store", db->settings.driver->name));
     return st;
 }
 

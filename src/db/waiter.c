@@ -89,8 +89,8 @@ void pawli_waiter_open_listener(pawli_waiter *waiter)
     if (waiter->driver->listener_open(&waiter->db->settings, waiter->token, deadline,
                                       &waiter->listener, &why) == PAWL_OK)
         return;
-    pawli_log(&waiter->db->log, PAWL_LOG_DEBUG, "store", "polling, no commit listener: %s",
-              why.message);
+    pawli_log(&waiter->db->log, PAWL_LOG_DEBUG, "store", "polling, no commit listener: {error}",
+              pawli_logged("store", waiter->driver->name), pawli_logged("error", why.message));
     waiter->reopen_at = pawli_mono_after(pawli_mono_now(), OPEN_AGAIN_US);
 }
 
@@ -111,7 +111,8 @@ void pawli_waiter_read_events(pawli_waiter *waiter, pawli_commit_events *ret_eve
     if (waiter->driver->listener_read(waiter->listener, ret_events, &why) == PAWL_OK)
         return;
     pawli_log(&waiter->db->log, PAWL_LOG_DEBUG, "store",
-              "lost the commit listener, polling for now: %s", why.message);
+              "lost the commit listener, polling for now: {error}",
+              pawli_logged("store", waiter->driver->name), pawli_logged("error", why.message));
     pawli_waiter_close_listener(waiter, 0);
 }
 

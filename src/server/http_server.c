@@ -342,7 +342,7 @@ static void write_log(void *context, const char *format, va_list arguments)
     length = strlen(text);
     while (length > 0 && text[length - 1] == '\n')
         text[--length] = '\0';
-    pawli_log(log, PAWL_LOG_DEBUG, "http", "%s", text);
+    pawli_log(log, PAWL_LOG_DEBUG, "http", "{error}", pawli_logged("error", text));
 }
 
 /* ---- start and stop ---- */

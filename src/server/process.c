@@ -47,8 +47,8 @@ static void respond_store_error(pawli_answer *answer, pawl_status st)
 static void respond_undecodable(pawl_receiver *receiver, pawli_answer *answer,
                                 const pawl_error *err)
 {
-    pawli_log(&receiver->options.log, PAWL_LOG_WARNING, AREA, "rejected an invalid envelope: %s",
-              err->message);
+    pawli_log(&receiver->options.log, PAWL_LOG_WARNING, AREA,
+              "rejected an invalid envelope: {error}", pawli_logged("error", err->message));
     if (err->status == PAWL_E_INVALID)
         pawli_response_reject(answer, 400, "%s", err->message);
     else if (err->status == PAWL_E_TOO_LARGE)
@@ -71,8 +71,10 @@ bool pawli_process_read(void *context, pawli_request *job)
     st = check_signature(receiver, job->envelope, &err);
     if (st == PAWL_E_DENIED) {
         pawli_log(&receiver->options.log, PAWL_LOG_WARNING, "inbox",
-                  "HMAC verification failed for %s from %s: %s", pawl_envelope_id(job->envelope),
-                  pawl_envelope_source(job->envelope), err.message);
+                  "HMAC verification failed for {message_id} from {source}: {error}",
+                  pawli_logged("message_id", pawl_envelope_id(job->envelope)),
+                  pawli_logged("source", pawl_envelope_source(job->envelope)),
+                  pawli_logged("error", err.message));
         pawli_response_reject(&job->answer, 401, "the signature is missing, wrong or too old");
         return false;
     }
@@ -83,8 +85,11 @@ bool pawli_process_read(void *context, pawli_request *job)
     job->route = pawli_routes_find(&receiver->routes, pawl_envelope_endpoint(job->envelope));
     if (!job->route) {
         pawli_log(&receiver->options.log, PAWL_LOG_WARNING, AREA,
-                  "rejected %s from %s: no handler is registered for its endpoint",
-                  pawl_envelope_id(job->envelope), pawl_envelope_source(job->envelope));
+                  "rejected {message_id} from {source}: no handler is registered for its endpoint "
+                  "{topic}",
+                  pawli_logged("message_id", pawl_envelope_id(job->envelope)),
+                  pawli_logged("source", pawl_envelope_source(job->envelope)),
+                  pawli_logged("topic", pawl_envelope_endpoint(job->envelope)));
         pawli_response_reject(&job->answer, 404, "no handler is registered for this endpoint");
         return false;
     }
@@ -149,6 +154,8 @@ static pawl_result call_handler(pawl_receive_task *task, const pawli_route *rout
     pawl_error err = PAWL_ERROR_INIT;
     pawl_result result;
 
+    task->call.message_id = pawl_envelope_id(task->envelope);
+    task->call.source = pawl_envelope_source(task->envelope);
     if (pawli_receive_renewer_add(renewer, &task->call, renewed ? task->inbox_task : NULL,
                                   &(pawli_handler_call_times){task->began,
                                                               task->receiver->options.lease_ms,
@@ -244,8 +251,10 @@ bool pawli_process(void *context, pawli_request *job)
 
     if (st != PAWL_OK) {
         pawli_log(&receiver->options.log, PAWL_LOG_ERROR, AREA,
-                  "%s from %s could not be recorded: %s", pawl_envelope_id(job->envelope),
-                  pawl_envelope_source(job->envelope), err.message);
+                  "{message_id} from {source} could not be recorded: {error}",
+                  pawli_logged("message_id", pawl_envelope_id(job->envelope)),
+                  pawli_logged("source", pawl_envelope_source(job->envelope)),
+                  pawli_logged("error", err.message));
         respond_store_error(&job->answer, st);
         return true;
     }

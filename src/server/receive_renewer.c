@@ -52,8 +52,10 @@ static void renewer_renew(pawli_receive_renewer *renewer, pawli_handler_call *ca
     pthread_mutex_unlock(&renewer->lock);
     st = pawl_inbox_task_renew(call->inbox_task, call->lease_ms, &err);
     if (st != PAWL_OK)
-        pawli_log(renewer->log, PAWL_LOG_WARNING, "receiver", "cannot renew a lease, retrying: %s",
-                  err.message);
+        pawli_log(renewer->log, PAWL_LOG_WARNING, "receiver",
+                  "the lease of {message_id} from {source} cannot be renewed, retrying: {error}",
+                  pawli_logged("message_id", call->message_id),
+                  pawli_logged("source", call->source), pawli_logged("error", err.message));
     pthread_mutex_lock(&renewer->lock);
     call->in_flight = false;
     call->renew_at =
@@ -79,9 +81,10 @@ static void probe_database(pawli_receive_renewer *renewer)
     /* An interruption was requested by the application, so it is not a failure. */
     answers = st == PAWL_OK || (st == PAWL_E_INTERRUPTED && before);
     if (before != answers)
-        pawli_log(renewer->log, before ? PAWL_LOG_ERROR : PAWL_LOG_INFO, "receiver", "%s%s",
-                  before ? "the database does not respond: " : "the database responds again",
-                  before ? err.message : "");
+        pawli_log(renewer->log, before ? PAWL_LOG_ERROR : PAWL_LOG_INFO, "receiver",
+                  before ? "the database does not respond: {error}" : "the database responds again",
+                  pawli_logged("store", pawl_store_engine(renewer->store)),
+                  pawli_logged("error", before ? err.message : NULL));
     pthread_mutex_lock(&renewer->lock);
     renewer->answers = answers;
     snprintf(renewer->problem, sizeof renewer->problem, "%s", answers ? "" : pawl_status_text(st));
@@ -151,10 +154,10 @@ static void *keep_deadlines(void *context)
         pawl_mono next = cancel_due(renewer, &ended);
         pthread_mutex_unlock(&renewer->lock);
         if (ended > 0)
-            pawli_log(
-                renewer->log, PAWL_LOG_WARNING, "receiver",
-                "cancelled %zu handler calls: their leases expired before they could be renewed",
-                ended);
+            pawli_log(renewer->log, PAWL_LOG_WARNING, "receiver",
+                      "cancelled {count} handler calls: their leases expired before they could be "
+                      "renewed",
+                      pawli_logged_number("count", (int64_t)ended));
         renewer->flush(renewer->flush_context);
         pthread_mutex_lock(&renewer->lock);
         /* A call that was added meanwhile may have an earlier deadline. */

@@ -21,6 +21,8 @@ struct pawli_handler_call {
     pawli_handler_call *previous;
     pawli_handler_call *next;
     pawl_inbox_task *inbox_task; /* to be renewed; NULL: nothing to renew */
+    const char *message_id; /* with its source, for the log; borrowed while it is in the list */
+    const char *source;
     int64_t lease_ms;
     pawl_mono renew_at;
     pawl_mono cancel_at;  /* when it times out */

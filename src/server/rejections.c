@@ -83,8 +83,10 @@ void pawli_rejections_log(pawli_rejections *rejections, const pawl_log_sink *log
         int64_t due = rejections_take_due(rejections, (pawli_rejection)i, now);
 
         if (due > 0)
-            pawli_log(log, PAWL_LOG_WARNING, "receiver", "rejected %lld with HTTP %d: %s",
-                      (long long)due, kinds[i].status, kinds[i].logged);
+            pawli_log(
+                log, PAWL_LOG_WARNING, "receiver", "rejected {count} with HTTP {status}: {error}",
+                pawli_logged_number("count", due), pawli_logged_number("status", kinds[i].status),
+                pawli_logged("error", kinds[i].logged));
     }
 }
 

@@ -249,7 +249,8 @@ static pawl_status delivery_note_status(pawl_delivery *delivery, pawl_status st,
         delivery->worked = true;
         if (pawli_breaker_succeeded(&delivery->health))
             pawli_log(&delivery->options.log, PAWL_LOG_INFO, "store",
-                      "circuit breaker closed, the database responds again");
+                      "circuit breaker closed, the database responds again",
+                      pawli_logged("store", pawl_store_engine(delivery->store)));
         return PAWL_OK;
     }
     delivery->armed = delivery->drained = false;
@@ -292,8 +293,8 @@ static pawl_status delivery_iterate(pawl_delivery *delivery, bool claims, bool m
     pawli_send_pump_pause(delivery);
     pawli_send_pump_drop_late(delivery);
     if (pawl_transport_client_process(delivery->client, &why) != PAWL_OK)
-        pawli_log(&delivery->options.log, PAWL_LOG_WARNING, "outbox", "sends are delayed: %s",
-                  why.message);
+        pawli_log(&delivery->options.log, PAWL_LOG_WARNING, "outbox", "sends are delayed: {error}",
+                  pawli_logged("error", why.message));
     if (!pawli_breaker_allows(&delivery->health, pawli_mono_now()))
         return PAWL_OK;
     pawl_status st = delivery_exchange(delivery, claims, may_arm, &why);

@@ -285,10 +285,14 @@ static pawl_status store_outputs(pawl_delivery *delivery, pawl_error *err)
         if (!has_output(at))
             continue;
         if (at->payload_size > PAWL_OUTPUT_MAX) {
-            pawli_log(
-                &delivery->options.log, PAWL_LOG_WARNING, "outbox",
-                "a response of %s has %zu bytes, more than the maximum of %zu, and is discarded",
-                at->destination->name, at->payload_size, PAWL_OUTPUT_MAX);
+            pawli_log(&delivery->options.log, PAWL_LOG_WARNING, "outbox",
+                      "message {message_id}: the response of {destination} has {bytes} bytes, more "
+                      "than the maximum of {limit}, and is discarded",
+                      pawli_logged_id("message_id", pawl_message_id(at->message)),
+                      pawli_logged("topic", pawl_message_topic(at->message)),
+                      pawli_logged("destination", at->destination->name),
+                      pawli_logged_number("bytes", (int64_t)at->payload_size),
+                      pawli_logged_number("limit", PAWL_OUTPUT_MAX));
             forget_payload(at);
             continue;
         }

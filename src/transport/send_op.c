@@ -66,6 +66,18 @@ void pawli_send_op_done(pawli_send_op *op)
 
 /* ---- completing a send ---- */
 
+/* The delay until the next attempt, without jitter: as the database will compute it, or as
+ * requested. */
+static int64_t nominal_delay_ms(const pawli_send_op *op)
+{
+    const pawl_message *message = op->message;
+
+    if (op->delay_ms != PAWL_DELAY_BY_POLICY)
+        return op->delay_ms;
+    return pawl_backoff_delay_ms(
+        &op->policy, pawl_message_retries(message) + pawl_message_deferrals(message), 0);
+}
+
 /* `error` may be NULL; `pattern` is what comes after "message M to D ". */
 static void send_op_say(const pawli_send_op *op, pawl_log_level level, const char *error,
                         const char *pattern)
@@ -81,6 +93,10 @@ static void send_op_say(const pawli_send_op *op, pawl_log_level level, const cha
     pawli_log_text(&fields, "destination", op->destination->name);
     pawli_log_number(&fields, "attempt", pawl_message_attempt(op->message));
     pawli_log_number(&fields, "duration_ms", (pawli_mono_now().us - op->began.us) / 1000);
+    if (op->limit > 0)
+        pawli_log_number(&fields, "max_attempts", op->limit);
+    if (op->result == PAWL_RETRY || op->result == PAWL_DEFER)
+        pawli_log_number(&fields, "retry_after_ms", nominal_delay_ms(op));
     pawli_log_text(&fields, "error", error);
     snprintf(whole, sizeof whole, "message {message_id} to {destination} %s", pattern);
     pawli_log_record(log, level, "outbox", &fields, whole);
@@ -98,20 +114,8 @@ static const char *reason_to_log(const pawli_send_op *op, char *room, size_t siz
     return room;
 }
 
-/* The delay until the next attempt, without jitter: as the database will compute it, or as
- * requested. */
-static int64_t nominal_delay_ms(const pawli_send_op *op)
-{
-    const pawl_message *message = op->message;
-
-    if (op->delay_ms != PAWL_DELAY_BY_POLICY)
-        return op->delay_ms;
-    return pawl_backoff_delay_ms(
-        &op->policy, pawl_message_retries(message) + pawl_message_deferrals(message), 0);
-}
-
-/* Formats "attempt 2 of 6, retrying in about 4s" (the database adds the jitter), or "deferred,
- * ..." */
+/* The pattern of "attempt 2 of 6, retrying in about 4s" (the database adds the jitter), or of
+ * "deferred, ..." */
 static void explain_retry(const pawli_send_op *op, char *room, size_t size)
 {
     char span[PAWLI_SPAN_SIZE], which[48];
@@ -119,10 +123,9 @@ static void explain_retry(const pawli_send_op *op, char *room, size_t size)
     if (op->result == PAWL_DEFER)
         snprintf(which, sizeof which, "deferred, not counted as an attempt");
     else if (op->limit > 0)
-        snprintf(which, sizeof which, "attempt %d of %d", pawl_message_attempt(op->message),
-                 op->limit);
+        snprintf(which, sizeof which, "attempt {attempt} of {max_attempts}");
     else
-        snprintf(which, sizeof which, "attempt %d", pawl_message_attempt(op->message));
+        snprintf(which, sizeof which, "attempt {attempt}");
     bool jitters = op->delay_ms == PAWL_DELAY_BY_POLICY && op->policy.jitter_ms != 0;
     snprintf(room, size, "not sent, %s, retrying in %s%s", which, jitters ? "about " : "",
              pawli_span_text(nominal_delay_ms(op), span));
@@ -212,6 +215,7 @@ static void note_failure(pawli_send_op *op, pawl_mono now)
     pawli_log_fields fields = {0};
     pawli_log_text(&fields, "destination", op->destination->name);
     pawli_log_number(&fields, "failures", breaker->failures);
+    pawli_log_number(&fields, "retry_after_ms", (breaker->retry_at.us - now.us) / 1000);
     snprintf(pattern, sizeof pattern,
              "{destination}: circuit breaker %s after {failures} consecutive failures, next probe "
              "in %s",

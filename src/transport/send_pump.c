@@ -77,8 +77,8 @@ static void process_client(pawl_delivery *delivery)
 
     pawli_send_pump_drop_late(delivery);
     if (pawl_transport_client_process(delivery->client, &why) != PAWL_OK)
-        pawli_log(&delivery->options.log, PAWL_LOG_WARNING, "outbox", "sends are delayed: %s",
-                  why.message);
+        pawli_log(&delivery->options.log, PAWL_LOG_WARNING, "outbox", "sends are delayed: {error}",
+                  pawli_logged("error", why.message));
     if (delivery->completed.count > completed)
         pump_ring(delivery->pump.completed_fd);
 }

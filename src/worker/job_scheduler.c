@@ -149,7 +149,8 @@ void pawli_job_scheduler_release(pawl_worker *worker)
     if (fence != 0 && pawl_lease_release(worker->store, PAWLI_SCHEDULER_LEASE, worker->owner, fence,
                                          NULL, NULL) != PAWL_OK)
         pawli_log(&worker->log, PAWL_LOG_DEBUG, "worker",
-                  "the scheduler's lease could not be released: it will expire by itself");
+                  "the scheduler's lease '{lease}' could not be released: it will expire by itself",
+                  pawli_logged("lease", PAWLI_SCHEDULER_LEASE));
 }
 
 pawl_status pawli_job_scheduler_start(pawl_worker *worker, pawl_error *err)

@@ -258,8 +258,9 @@ static pawl_status renew_due(pawl_worker *worker, pawl_mono now, bool dead, pawl
         pawli_inflight_unpin(worker->renewer.due[i]);
     pthread_mutex_unlock(&worker->inflight.lock);
     if (st != PAWL_OK)
-        pawli_log(&worker->log, PAWL_LOG_WARNING, "worker", "leases could not be renewed: %s",
-                  why.message);
+        pawli_log(&worker->log, PAWL_LOG_WARNING, "worker",
+                  "{count} leases could not be renewed: {error}",
+                  pawli_logged_number("count", (int64_t)count), pawli_logged("error", why.message));
     if (st != PAWL_OK && err)
         *err = why;
     return st;

@@ -157,12 +157,16 @@ static pawl_status runner_renew(pawl_lease_runner *runner, pawl_error *err)
         lost = atomic_load(&runner->loss) != PAWL_LEASE_KEPT;
         pthread_mutex_unlock(&runner->lock);
         if (lost)
-            pawli_log(&runner->log, PAWL_LOG_WARNING, "lease", "lease '%s' is lost (%s)%s%s",
-                      runner->name, pawl_lease_loss_name(pawl_lease_runner_loss(runner)),
-                      why.message[0] ? ": " : "", why.message);
+            pawli_log(&runner->log, PAWL_LOG_WARNING, "lease",
+                      why.message[0] ? "lease '{lease}' is lost ({reason}): {error}"
+                                     : "lease '{lease}' is lost ({reason})",
+                      pawli_logged("lease", runner->name),
+                      pawli_logged("reason", pawl_lease_loss_name(pawl_lease_runner_loss(runner))),
+                      pawli_logged("error", why.message[0] ? why.message : NULL));
         else if (st != PAWL_OK)
             pawli_log(&runner->log, PAWL_LOG_WARNING, "lease",
-                      "lease '%s' could not be renewed, retrying: %s", runner->name, why.message);
+                      "lease '{lease}' could not be renewed, retrying: {error}",
+                      pawli_logged("lease", runner->name), pawli_logged("error", why.message));
     }
     pthread_mutex_unlock(&runner->renewing);
     if (st != PAWL_OK && err)

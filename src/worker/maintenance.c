@@ -125,8 +125,9 @@ void pawli_maintenance_ended(pawl_worker *worker, pawl_maintenance task_kind, pa
     pthread_mutex_unlock(&worker->stats_lock);
     if (finished_signal) /* logged once, until the task succeeds again */
         pawli_log(&worker->log, PAWL_LOG_WARNING, "worker",
-                  "maintenance task '%s' failed, retrying at its next interval: %s",
-                  pawl_maintenance_name(task_kind), err->message);
+                  "maintenance task '{task}' failed, retrying at its next interval: {error}",
+                  pawli_logged("task", pawl_maintenance_name(task_kind)),
+                  pawli_logged("error", err->message));
 }
 
 pawl_status pawli_maintenance_run(pawl_worker *worker, pawl_maintenance task_kind,

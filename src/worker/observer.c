@@ -136,7 +136,8 @@ static void store_responded(pawl_worker *worker)
         return;
     if (pawli_breaker_succeeded(&health->breaker))
         pawli_log(&worker->log, PAWL_LOG_INFO, "worker",
-                  "circuit breaker closed, the database responds again");
+                  "circuit breaker closed, the database responds again",
+                  pawli_logged("store", pawl_store_engine(worker->store)));
     atomic_store(&health->state, health->breaker.state);
     set_error(worker, "");
     health->failing = false;

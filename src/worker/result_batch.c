@@ -185,8 +185,9 @@ static void results_settle(pawl_worker *worker, pawl_task *picked, size_t count,
         return;
     pawli_worker_count(worker, &worker->stats.lost, lost);
     pawli_log(&worker->log, PAWL_LOG_WARNING, "worker",
-              "%zu of %zu results were rejected: this worker no longer owned the leases", lost,
-              count);
+              "{lost} of {count} results were rejected: this worker no longer owned the leases",
+              pawli_logged_number("lost", (int64_t)lost),
+              pawli_logged_number("count", (int64_t)count));
 }
 
 /* ---- results that the store rejects ---- */

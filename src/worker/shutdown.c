@@ -95,8 +95,8 @@ static pawl_status release_running(pawl_worker *worker, bool dead, pawl_error *e
     if (count > 0) {
         pawli_log(
             &worker->log, PAWL_LOG_WARNING, "worker",
-            "%zu handlers did not return within the grace period: their messages are released",
-            count);
+            "{count} handlers did not return within the grace period: their messages are released",
+            pawli_logged_number("count", (int64_t)count));
         pawli_thread_deadline_begin(pawli_mono_after(pawli_mono_now(), LAST_WORD_US));
         st = shutdown_release(worker, dead, items, count, err);
         pawli_thread_deadline_end();

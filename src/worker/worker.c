@@ -260,7 +260,8 @@ static pawl_status worker_work(pawl_worker *worker, pawl_error *err)
     st = pawli_claim_loop_run(worker, err);
     if (st != PAWL_OK)
         pawli_log(&worker->log, PAWL_LOG_ERROR, "worker",
-                  "the worker stopped after a permanent error: %s", pawl_status_text(st));
+                  "the worker stopped after a permanent error: {error}",
+                  pawli_logged("error", pawl_status_text(st)));
     pawli_maintenance_leave(worker);
     pawli_job_scheduler_leave(worker);
     ended = pawli_worker_shut_down(worker, st == PAWL_OK ? err : NULL);

@@ -176,6 +176,7 @@ PAWL_TEST_ON(sqlite, a_clock_that_is_ahead_is_an_error_in_the_log_once)
     spoil(f);
     store_now(f);
     assert_true(fixture_logged(f, PAWL_LOG_ERROR, "--reset-clock"));
+    assert_true(fixture_logged_field(f, "--reset-clock", "store", "sqlite"));
     fixture_log_clear(f);
     fixture_send(f, "t", "x");
     store_now(f);

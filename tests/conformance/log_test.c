@@ -50,6 +50,81 @@ PAWL_TEST(reaping_is_logged_with_the_number_of_messages)
     assert_true(fixture_logged(f, PAWL_LOG_INFO, "reaped 3"));
 }
 
+/* The fixture checks every record (harness/log_check.h): these are the names of the fields. */
+PAWL_TEST(records_of_the_queue_have_fields)
+{
+    fixture *f = fixture_open(NULL);
+    pawl_message_spec message = queue_message("t", "x");
+
+    message.correlation_id = "order-4711";
+    message.destination = "billing";
+    queue_send(f, &message);
+    assert_true(fixture_logged_field(f, "enqueued", "topic", "t"));
+    assert_true(fixture_logged_field(f, "enqueued", "destination", "billing"));
+    assert_true(fixture_logged_field(f, "enqueued", "correlation_id", "order-4711"));
+    fixture_send(f, "t", "x");
+    fixture_claim(f, queue_owner(1), SECOND_MS, 10);
+    assert_true(fixture_logged_field(f, "claimed", "count", "#1"));
+    fixture_advance(f, MINUTE_MS);
+    assert_int_equal(1, queue_reap(f));
+    assert_true(fixture_logged_field(f, "reaped", "count", "#1"));
+}
+
+PAWL_TEST(records_of_leases_have_fields)
+{
+    fixture *f = fixture_open(NULL);
+    pawl_error err = PAWL_ERROR_INIT;
+    pawl_lease_grant grant = {0};
+    pawl_lease_force_options force = PAWL_LEASE_FORCE_OPTIONS_INIT;
+
+    assert_ok(pawl_lease_acquire(fixture_store(f), "a lease", queue_owner(1), MINUTE_MS, "me",
+                                 &grant, &err),
+              &err);
+    assert_true(fixture_logged_field(f, "took", "lease", "a lease"));
+    assert_true(fixture_logged_field(f, "took", "owner", "me"));
+    assert_true(fixture_logged_field(f, "took", "fence", "#1"));
+    force.by = "an operator";
+    assert_ok(pawl_lease_force_release(fixture_store(f), "a lease", &force, NULL, &err), &err);
+    assert_true(fixture_logged_field(f, "taken away", "lease", "a lease"));
+    assert_true(fixture_logged_field(f, "taken away", "taken_by", "an operator"));
+}
+
+PAWL_TEST(records_of_jobs_have_fields)
+{
+    fixture *f = fixture_open(NULL);
+    pawl_error err = PAWL_ERROR_INIT;
+    pawl_job_definition job = PAWL_JOB_DEFINITION_INIT;
+
+    job.name = "a job";
+    job.schedule = "every 1h";
+    job.topic = "t";
+    assert_ok(pawl_job_put(fixture_store(f), &job, NULL, &err), &err);
+    assert_true(fixture_logged_field(f, "was created", "job", "a job"));
+    assert_true(fixture_logged_field(f, "was created", "schedule", "every 1h"));
+    assert_ok(pawl_job_trigger(fixture_store(f), "a job", NULL, NULL, &err), &err);
+    assert_true(fixture_logged_field(f, "was triggered", "run_id", "#1"));
+    assert_ok(pawl_job_disable(fixture_store(f), "a job", NULL, &err), &err);
+    assert_true(fixture_logged_field(f, "was disabled", "job", "a job"));
+}
+
+PAWL_TEST(records_of_the_inbox_have_fields)
+{
+    fixture *f = fixture_open(NULL);
+    pawl_error err = PAWL_ERROR_INIT;
+    pawl_inbox_task *task = NULL;
+
+    for (int i = 0; i < 2; i++) {
+        assert_ok(pawl_inbox_begin(fixture_store(f), "shop", "m-1", NULL, NULL, &task, &err), &err);
+        if (i == 0)
+            assert_ok(pawl_inbox_task_done(task, NULL, 0, &err), &err);
+        pawl_inbox_task_free(task);
+    }
+    assert_true(fixture_logged_field(f, "processed from", "message_id", "m-1"));
+    assert_true(fixture_logged_field(f, "processed from", "source", "shop"));
+    assert_true(fixture_logged_field(f, "processed from", "attempt", "#1"));
+    assert_true(fixture_logged_field(f, "duplicate", "source", "shop"));
+}
+
 PAWL_TEST(a_refused_message_is_not_logged_as_sent)
 {
     fixture *f = fixture_open(NULL);

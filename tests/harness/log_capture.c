@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "activity.h"
+#include "log_check.h"
 
 void log_capture_init(log_capture *capture)
 {
@@ -54,6 +55,18 @@ static char *fields_text(const pawl_log_record *record)
     return NULL;
 }
 
+/* Every record of every test that captures them. */
+static void check_record(const pawl_log_record *record)
+{
+    char *missing = log_check(record);
+
+    if (!missing)
+        return;
+    fprintf(stderr, "# a log record names %s, which is in no field of it: %s: %s\n", missing,
+            record->area, record->message);
+    abort();
+}
+
 void log_capture_write(void *context, const pawl_log_record *record)
 {
     pawl_log_level level = record->level;
@@ -62,6 +75,7 @@ void log_capture_write(void *context, const pawl_log_record *record)
     struct log_record *records;
     char *text = NULL, *fields = NULL;
 
+    check_record(record);
     /* Twice each: a test that lets one allocation fail means one of the library's. */
     if (asprintf(&text, "%s %s: %s", pawl_log_level_name(level), area, message) < 0 &&
         asprintf(&text, "%s %s: %s", pawl_log_level_name(level), area, message) < 0)

@@ -22,7 +22,7 @@ typedef struct log_capture {
 
 void log_capture_init(log_capture *capture);
 void log_capture_done(log_capture *capture);
-/* The pawl_log_fn; a log_capture is its context. */
+/* The pawl_log_fn; a log_capture is its context. Aborts if log_check() finds something. */
 void log_capture_write(void *context, const pawl_log_record *record);
 size_t log_capture_count(log_capture *capture);
 /* Valid until the capture is cleared; NULL when out of range. */

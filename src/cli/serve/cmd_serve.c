@@ -12,6 +12,7 @@
 #include "console.h"
 #include "environment.h"
 #include "fail.h"
+#include "log.h"
 #include "scope.h"
 #include "serve.h"
 
@@ -49,8 +50,9 @@ static pawl_status join_service_thread(cli_service_thread *service, pawl_error *
     service->runs = false;
     if (service->st != PAWL_OK) {
         *err = service->err;
-        cli_serve_say(service->serve->config, PAWL_LOG_ERROR, "%s has ended: %s", service->name,
-                      err->message);
+        pawl_log_sink log = cli_serve_log(service->serve->config);
+        pawli_log(&log, PAWL_LOG_ERROR, "serve", "{service} has ended: {error}",
+                  pawli_logged("service", service->name), pawli_logged("error", err->message));
     }
     return service->st;
 }
@@ -64,11 +66,11 @@ static pawl_services *read_services(cli_serve *serve, const cli_config *config)
     pawl_error err = PAWL_ERROR_INIT;
 
     for (size_t i = 0; i < config->problem_count; i++)
-        cli_serve_say(serve->config, PAWL_LOG_ERROR, "%s", config->problems[i]);
+        cli_serve_say_error(serve->config, PAWL_LOG_ERROR, config->problems[i]);
     if (config->problem_count == 0 && cli_serve_services(config, &services, &err) == PAWL_OK)
         return services;
     if (config->problem_count == 0)
-        cli_serve_say(serve->config, PAWL_LOG_ERROR, "%s", err.message);
+        cli_serve_say_error(serve->config, PAWL_LOG_ERROR, err.message);
     return NULL;
 }
 
@@ -90,9 +92,10 @@ static void reload_services(cli_serve *serve)
     pawl_delivery_set_services(serve->delivery, services); /* NULL is fine */
     pawl_services_unref(serve->services);
     serve->services = services;
-    cli_serve_say(serve->config, PAWL_LOG_INFO,
-                  "reloaded %zu services; other settings need a restart",
-                  pawl_services_count(services));
+    pawl_log_sink log = cli_serve_log(serve->config);
+    pawli_log(&log, PAWL_LOG_INFO, "serve",
+              "reloaded {count} services; other settings need a restart",
+              pawli_logged_number("count", (int64_t)pawl_services_count(services)));
 }
 
 /* ---- signals ---- */
@@ -293,7 +296,7 @@ static pawl_status serve_until_signal(cli_serve *serve, pawl_error *err)
         return st;
     }
     for (size_t i = 0; i < serve->config->warning_count; i++)
-        cli_serve_say(serve->config, PAWL_LOG_WARNING, "%s", serve->config->warnings[i]);
+        cli_serve_say_error(serve->config, PAWL_LOG_WARNING, serve->config->warnings[i]);
     st = try_addresses(serve->config, err);
     if (st == PAWL_OK)
         st = start_serve(serve, err);

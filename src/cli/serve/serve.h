@@ -42,8 +42,9 @@ struct cli_serve {
 
 /* serve_log.c: the library's records on stderr, in the configured format. */
 pawl_log_sink cli_serve_log(const cli_config *config);
-void cli_serve_say(const cli_config *config, pawl_log_level level, const char *format, ...)
-    PAWL_PRINTF(3, 4);
+/* A sentence without values. Others: pawli_log() with that sink. */
+void cli_serve_say(const cli_config *config, pawl_log_level level, const char *text);
+void cli_serve_say_error(const cli_config *config, pawl_log_level level, const char *error);
 
 /* serve_setup.c: creates the library's objects from the configuration; nothing runs yet. */
 pawl_status cli_serve_services(const cli_config *config, pawl_services **ret_services,

@@ -1,11 +1,11 @@
 /* src/cli/serve/serve_log.c - the daemon's log on stderr: a line per record, as text or as JSON. */
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "console.h"
+#include "log.h"
 #include "scope.h"
 #include "serve.h"
 #include "terminal_text.h"
@@ -79,17 +79,16 @@ pawl_log_sink cli_serve_log(const cli_config *config)
     return (pawl_log_sink){write_log_record, (void *)(uintptr_t)log, (pawl_log_level)log->level};
 }
 
-void cli_serve_say(const cli_config *config, pawl_log_level level, const char *format, ...)
+void cli_serve_say(const cli_config *config, pawl_log_level level, const char *text)
 {
     pawl_log_sink sink = cli_serve_log(config);
-    char message[768];
-    va_list arguments;
 
-    if (level < sink.level)
-        return;
-    va_start(arguments, format);
-    vsnprintf(message, sizeof message, format, arguments);
-    va_end(arguments);
-    pawl_log_record record = {sizeof record, level, "serve", message, NULL, 0};
-    sink.write(sink.context, &record);
+    pawli_log_record(&sink, level, "serve", NULL, text);
+}
+
+void cli_serve_say_error(const cli_config *config, pawl_log_level level, const char *error)
+{
+    pawl_log_sink sink = cli_serve_log(config);
+
+    pawli_log(&sink, level, "serve", "{error}", pawli_logged("error", error));
 }

@@ -1,10 +1,12 @@
 /* src/cli/serve/serve_setup.c - from the configuration to the library's objects: services,
  * receiver, worker, delivery. */
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "console.h"
 #include "fail.h"
+#include "log.h"
 #include "scope.h"
 #include "serve.h"
 
@@ -166,6 +168,19 @@ static pawl_status add_receive_handler(cli_serve *serve, const cli_part *part,
                                      err);
 }
 
+static void say_listening(const cli_serve *serve, const char *format, ...) PAWL_PRINTF(2, 3);
+static void say_listening(const cli_serve *serve, const char *format, ...)
+{
+    pawl_log_sink log = cli_serve_log(serve->config);
+    char url[512];
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(url, sizeof url, format, arguments);
+    va_end(arguments);
+    pawli_log(&log, PAWL_LOG_INFO, "serve", "listening on {url}", pawli_logged("url", url));
+}
+
 static pawl_status listen_on(cli_serve *serve, const cli_server_settings *server, pawl_error *err)
 {
     pawl_status st = PAWL_OK;
@@ -178,14 +193,13 @@ static pawl_status listen_on(cli_serve *serve, const cli_server_settings *server
         st = pawl_receiver_listen(serve->receiver, address, server->tls_cert, server->tls_key,
                                   &port, err);
         if (st == PAWL_OK)
-            cli_serve_say(serve->config, PAWL_LOG_INFO, "listening on %s://%.*s:%d",
-                          server->tls_cert ? "https" : "http",
+            say_listening(serve, "%s://%.*s:%d", server->tls_cert ? "https" : "http",
                           (int)(strrchr(address, ':') - address), address, port);
     }
     if (st == PAWL_OK && server->socket) {
         st = pawl_receiver_listen_unix(serve->receiver, server->socket, err);
         if (st == PAWL_OK)
-            cli_serve_say(serve->config, PAWL_LOG_INFO, "listening on unix://%s", server->socket);
+            say_listening(serve, "unix://%s", server->socket);
     }
     return st;
 }
@@ -193,6 +207,8 @@ static pawl_status listen_on(cli_serve *serve, const cli_server_settings *server
 /* Logs which parts are not configured, for new users. */
 static void say_what_is_off(const cli_serve *serve)
 {
+    pawl_log_sink log = cli_serve_log(serve->config);
+
     if (!cli_config_next(serve->config, CLI_SECTION_RECEIVE, NULL))
         cli_serve_say(
             serve->config, PAWL_LOG_INFO,
@@ -201,10 +217,11 @@ static void say_what_is_off(const cli_serve *serve)
         const pawl_service *service = pawl_services_at(serve->services, i);
         if (serve->delivery && pawl_service_url(service) &&
             pawl_secrets_count(pawl_service_secrets(service)) == 0)
-            cli_serve_say(serve->config, PAWL_LOG_WARNING,
-                          "messages to '%.255s' are not signed: secret in [service %.255s] is not "
-                          "set",
-                          pawl_service_name(service), pawl_service_name(service));
+            pawli_log(&log, PAWL_LOG_WARNING, "serve",
+                      "messages to '{destination}' are not signed: secret in [service "
+                      "{destination}] is not "
+                      "set",
+                      pawli_logged("destination", pawl_service_name(service)));
     }
 }
 

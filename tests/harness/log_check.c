@@ -1,0 +1,91 @@
+/* tests/harness/log_check.c - whatever the sentence of a log record names is a field of it. */
+#include "log_check.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TAKEN '\x01'      /* replaces what is a field's value */
+#define LINE_MAX_SIZE 767 /* a longer message was cut, perhaps within a value */
+
+static bool is_word(char c)
+{
+    return isalnum((unsigned char)c) || c == '_';
+}
+
+static void take(char *message, const char *value, size_t size, bool whole_words)
+{
+    for (char *at = message; (at = strstr(at, value)) != NULL; at += size) {
+        if (whole_words && ((at > message && is_word(at[-1])) || is_word(at[size])))
+            continue;
+        memset(at, TAKEN, size);
+    }
+}
+
+/* As log.c writes it: one line, and long values truncated. */
+static void take_field(char *message, const pawl_log_field *field)
+{
+    char *value = strdup(field->value);
+
+    if (!value)
+        abort();
+    for (char *at = value; *at; at++)
+        if ((unsigned char)*at < 0x20)
+            *at = ' ';
+    if (*value) {
+        take(message, value, strlen(value), field->is_number);
+        if (strlen(value) > 255) {
+            value[255] = '\0';
+            take(message, value, 255, false);
+        }
+    }
+    free(value);
+}
+
+/* "in 4s", "in about 1h": the field is in milliseconds. */
+static bool is_span(const char *message, const char *number)
+{
+    return (number - message >= 3 && memcmp(number - 3, "in ", 3) == 0) ||
+           (number - message >= 6 && memcmp(number - 6, "about ", 6) == 0);
+}
+
+/* The value that begins at `at`; its size in *ret_size. */
+static bool is_value(const char *message, const char *at, size_t *ret_size)
+{
+    bool begins = at == message || !is_word(at[-1]);
+
+    if (begins && isdigit((unsigned char)*at) && !is_span(message, at)) {
+        for (*ret_size = 0; is_word(at[*ret_size]) || at[*ret_size] == '-';)
+            ++*ret_size;
+        return true;
+    }
+    if (begins && *at == '\'' && at[1] != TAKEN && strncmp(at + 1, "pawl ", 5) != 0) {
+        const char *end = strchr(at + 1, '\'');
+        *ret_size = end ? (size_t)(end - at) + 1 : strlen(at);
+        return true;
+    }
+    return false;
+}
+
+char *log_check(const pawl_log_record *record)
+{
+    char *message = strdup(record->message);
+    char *found = NULL;
+    size_t size;
+
+    if (!message)
+        abort();
+    /* Texts first: a number may also be a part of them. */
+    for (size_t i = 0; i < record->field_count; i++)
+        if (!record->fields[i].is_number)
+            take_field(message, &record->fields[i]);
+    for (size_t i = 0; i < record->field_count; i++)
+        if (record->fields[i].is_number)
+            take_field(message, &record->fields[i]);
+    for (const char *at = message; *at && !found && strlen(message) < LINE_MAX_SIZE; at++)
+        if (is_value(message, at, &size) && !(found = strndup(at, size)))
+            abort();
+    free(message);
+    return found;
+}
