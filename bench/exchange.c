@@ -256,14 +256,14 @@ void exchange_await(exchange *self, int destinations, int64_t total)
 static int64_t stored(exchange *self)
 {
     const pawl_topic_stats *one;
-    pawl_stats *stats = NULL;
+    pawl_outbox_stats *stats = NULL;
     pawl_error err = PAWL_ERROR_INIT;
     int64_t sum = 0;
 
     expect(pawl_outbox_get_stats(self->sender, &stats, &err), &err);
-    for (size_t i = 0; (one = pawl_stats_at(stats, i)); i++)
+    for (size_t i = 0; (one = pawl_outbox_stats_at(stats, i)); i++)
         sum += one->total_done;
-    pawl_stats_free(stats);
+    pawl_outbox_stats_free(stats);
     return sum;
 }
 

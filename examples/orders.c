@@ -223,7 +223,7 @@ static void wait_until_finished(shop *s, int count)
 /* What an operator would do with `pawl ls` and `pawl retry`. */
 static void retry_dead_letters(shop *s)
 {
-    pawl_filter filter = PAWL_FILTER_INIT;
+    pawl_outbox_filter filter = PAWL_OUTBOX_FILTER_INIT;
     pawl_error err = PAWL_ERROR_INIT;
     pawl_messages *list = NULL;
     size_t retried_by_user = 0;

@@ -12,6 +12,7 @@
 #include <pawl/error.h>
 #include <pawl/export.h>
 #include <pawl/maintenance.h>
+#include <pawl/page.h>
 #include <pawl/store.h>
 
 PAWL_BEGIN_DECLS
@@ -69,23 +70,22 @@ typedef struct pawl_inbox_filter {
     size_t size;        /* set by PAWL_INBOX_FILTER_INIT, never by hand */
     unsigned states;    /* bit set of 1u << PAWL_INBOX_...; 0: any */
     const char *source; /* NULL: any */
-    int64_t before;     /* keyset pagination: only numbers below this one; 0: from the newest */
+    pawl_page after;    /* where the page begins: page.h */
     int limit;          /* 0: 100; at most 10000 */
 } pawl_inbox_filter;
 #define PAWL_INBOX_FILTER_INIT                                                                     \
     {                                                                                              \
-        sizeof(pawl_inbox_filter), 0, NULL, 0, 0                                                   \
+        sizeof(pawl_inbox_filter), 0, NULL, PAWL_PAGE_INIT, 0                                      \
     }
 
 /*
- * Lists records, newest first. *ret_next (may be NULL) is the `before` of the next page, or 0 if
- * there is none. One call reads at most 10,000 rows, so a page may be short or even empty although
- * there is a next one.
+ * Lists records, newest first. *ret_next: see page.h. One call reads at most 10,000 rows, so a page
+ * may be short or even empty although there is a next one.
  */
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_inbox_list(pawl_store *store,
                                                      const pawl_inbox_filter *filter,
                                                      pawl_inbox_records **ret_list,
-                                                     int64_t *ret_next, pawl_error *err);
+                                                     pawl_page *ret_next, pawl_error *err);
 
 /*
  * Resets dead records: they get all their attempts again when the message is delivered again.

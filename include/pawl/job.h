@@ -33,6 +33,7 @@
 #include <pawl/id.h>
 #include <pawl/job_runs.h>
 #include <pawl/message.h>
+#include <pawl/page.h>
 #include <pawl/store.h>
 
 PAWL_BEGIN_DECLS
@@ -157,20 +158,21 @@ PAWL_API PAWL_MUST_CHECK pawl_status pawl_job_get(pawl_store *store, const char 
 
 /* Selects jobs. A zeroed filter (PAWL_JOB_FILTER_INIT) selects all. */
 typedef struct pawl_job_filter {
-    size_t size;       /* set by PAWL_JOB_FILTER_INIT, never by hand */
-    const char *after; /* keyset pagination: only names after this one; NULL: from the first */
-    int limit;         /* 0: 100; at most 10000 */
+    size_t size;     /* set by PAWL_JOB_FILTER_INIT, never by hand */
+    pawl_page after; /* where the page begins: page.h */
+    int limit;       /* 0: 100; at most 10000 */
 } pawl_job_filter;
 #define PAWL_JOB_FILTER_INIT                                                                       \
     {                                                                                              \
-        sizeof(pawl_job_filter), NULL, 0                                                           \
+        sizeof(pawl_job_filter), PAWL_PAGE_INIT, 0                                                 \
     }
 /*
- * Lists jobs without payloads, sorted by the bytes of their names. A full page may have a next one:
- * set `after` to its last name.
+ * Lists jobs without payloads, sorted by the bytes of their names. *ret_next: see page.h; the page
+ * after a full one may be empty.
  */
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_job_list(pawl_store *store, const pawl_job_filter *filter,
-                                                   pawl_jobs **ret_list, pawl_error *err);
+                                                   pawl_jobs **ret_list, pawl_page *ret_next,
+                                                   pawl_error *err);
 
 /* ---- changing ---- */
 

@@ -15,6 +15,7 @@
 #include <pawl/export.h>
 #include <pawl/id.h>
 #include <pawl/maintenance.h>
+#include <pawl/page.h>
 #include <pawl/store.h>
 
 PAWL_BEGIN_DECLS
@@ -80,30 +81,29 @@ PAWL_API void pawl_runs_free(pawl_runs *runs); /* NULL is allowed */
 typedef struct pawl_run_filter {
     size_t size;      /* set by PAWL_RUN_FILTER_INIT, never by hand */
     unsigned states;  /* bit set of 1u << PAWL_RUN_...; 0: any */
-    int64_t before;   /* keyset pagination: only ids below this one; 0: from the newest */
+    pawl_page after;  /* where the page begins: page.h */
     int limit;        /* 0: 100; at most 10000 */
     bool with_output; /* off: outputs are omitted */
 } pawl_run_filter;
 #define PAWL_RUN_FILTER_INIT                                                                       \
     {                                                                                              \
-        sizeof(pawl_run_filter), 0, 0, 0, false                                                    \
+        sizeof(pawl_run_filter), 0, PAWL_PAGE_INIT, 0, false                                       \
     }
 
 /*
- * Lists the history of a job (NULL: of all jobs), newest first. *ret_next (may be NULL) is the
- * `before` of the next page, or 0 if there is none. One call reads at most 10,000 rows, so a page
- * may be short or even empty although there is a next one. PAWL_E_NOT_FOUND if there is no such
- * job.
+ * Lists the history of a job (NULL: of all jobs), newest first. *ret_next: see page.h. One call
+ * reads at most 10,000 rows, so a page may be short or even empty although there is a next one.
+ * PAWL_E_NOT_FOUND if there is no such job.
  */
-PAWL_API PAWL_MUST_CHECK pawl_status pawl_job_runs(pawl_store *store, const char *job,
+PAWL_API PAWL_MUST_CHECK pawl_status pawl_run_list(pawl_store *store, const char *job,
                                                    const pawl_run_filter *filter,
-                                                   pawl_runs **ret_list, int64_t *ret_next,
+                                                   pawl_runs **ret_list, pawl_page *ret_next,
                                                    pawl_error *err);
 /*
  * Returns one run with its output, as a list of one. PAWL_E_NOT_FOUND if it does not exist (any
  * more).
  */
-PAWL_API PAWL_MUST_CHECK pawl_status pawl_job_run(pawl_store *store, int64_t run_id,
+PAWL_API PAWL_MUST_CHECK pawl_status pawl_run_get(pawl_store *store, int64_t run_id,
                                                   pawl_runs **ret_one, pawl_error *err);
 
 /*

@@ -23,6 +23,7 @@
 #include <pawl/export.h>
 #include <pawl/id.h>
 #include <pawl/maintenance.h>
+#include <pawl/page.h>
 #include <pawl/store.h>
 #include <pawl/tx.h>
 
@@ -138,22 +139,23 @@ PAWL_API PAWL_MUST_CHECK pawl_status pawl_lease_get(pawl_store *store, const cha
                                                     pawl_leases **ret_one, pawl_error *err);
 
 typedef struct pawl_lease_filter {
-    size_t size;       /* set by PAWL_LEASE_FILTER_INIT, never by hand */
-    const char *after; /* keyset pagination: only names after this one; NULL: from the first */
-    int limit;         /* 0: 100; at most 10000 */
+    size_t size;     /* set by PAWL_LEASE_FILTER_INIT, never by hand */
+    pawl_page after; /* where the page begins: page.h */
+    int limit;       /* 0: 100; at most 10000 */
     bool only_owned;
 } pawl_lease_filter;
 #define PAWL_LEASE_FILTER_INIT                                                                     \
     {                                                                                              \
-        sizeof(pawl_lease_filter), NULL, 0, false                                                  \
+        sizeof(pawl_lease_filter), PAWL_PAGE_INIT, 0, false                                        \
     }
 /*
- * Lists leases, sorted by the bytes of their names. A list that reaches the limit may have a next
- * page: set `after` to its last name. `filter` may be NULL.
+ * Lists leases, sorted by the bytes of their names. *ret_next: see page.h; the page after a full
+ * one may be empty. `filter` may be NULL.
  */
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_lease_list(pawl_store *store,
                                                      const pawl_lease_filter *filter,
-                                                     pawl_leases **ret_leases, pawl_error *err);
+                                                     pawl_leases **ret_list, pawl_page *ret_next,
+                                                     pawl_error *err);
 
 typedef struct pawl_lease_force_options {
     size_t size;        /* set by PAWL_LEASE_FORCE_OPTIONS_INIT, never by hand */

@@ -20,9 +20,9 @@ typedef enum pawl_log_level {
 /*
  * One value of a record. Names: message_id, topic, destination, source, correlation_id, attempt,
  * max_attempts, duration_ms, retry_after_ms, error; store (the engine), failures; lease, owner,
- * fence; job, run_id; count (how many). A record that names such a thing in its message has the
- * field; other values of the message have fields, too, which may be renamed. The struct is fixed:
- * it will not get further members.
+ * fence; job, job_id, run_id; count (how many). A record that names such a thing in its message has
+ * the field; other values of the message have fields, too, which may be renamed. The struct is
+ * fixed: it will not get further members.
  */
 typedef struct pawl_log_field {
     const char *name;  /* lower case, digits and '_' */

@@ -9,6 +9,7 @@
 #include <pawl/error.h>
 #include <pawl/export.h>
 #include <pawl/message.h>
+#include <pawl/page.h>
 #include <pawl/store.h>
 #include <pawl/tx.h>
 
@@ -95,30 +96,30 @@ PAWL_API PAWL_MUST_CHECK pawl_status pawl_outbox_get(pawl_store *store, pawl_wor
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_outbox_find(pawl_store *store, pawl_uuid id,
                                                       pawl_messages **ret_one, pawl_error *err);
 
-/* Selects messages. A zeroed filter (PAWL_FILTER_INIT) selects all. */
-typedef struct pawl_filter {
-    size_t size;       /* set by PAWL_FILTER_INIT, never by hand */
+/* Selects messages. A zeroed filter (PAWL_OUTBOX_FILTER_INIT) selects all. */
+typedef struct pawl_outbox_filter {
+    size_t size;       /* set by PAWL_OUTBOX_FILTER_INIT, never by hand */
     unsigned states;   /* bit set of 1u << PAWL_STATE_...; 0: any */
     const char *topic; /* NULL: any */
     const char *correlation_id;
     pawl_wall created_before; /* PAWL_TIME_UNSET: any */
-    pawl_work_id before;      /* keyset pagination: only ids below this one; 0: from the newest */
+    pawl_page after;          /* where the page begins: page.h */
     int limit;                /* 0: 100; at most 10000 */
     bool with_payload;        /* off: payloads are returned empty */
-} pawl_filter;
-#define PAWL_FILTER_INIT                                                                           \
+} pawl_outbox_filter;
+#define PAWL_OUTBOX_FILTER_INIT                                                                    \
     {                                                                                              \
-        sizeof(pawl_filter), 0, NULL, NULL, {0}, {0}, 0, false                                     \
+        sizeof(pawl_outbox_filter), 0, NULL, NULL, {0}, PAWL_PAGE_INIT, 0, false                   \
     }
 
 /*
- * Lists messages, newest first. *ret_next (may be NULL) is the `before` of the next page, or 0 if
- * there is none. One call reads at most 10,000 rows, so a page may be short or even empty although
- * there is a next one.
+ * Lists messages, newest first. *ret_next: see page.h. One call reads at most 10,000 rows, so a
+ * page may be short or even empty although there is a next one.
  */
-PAWL_API PAWL_MUST_CHECK pawl_status pawl_outbox_list(pawl_store *store, const pawl_filter *filter,
-                                                      pawl_messages **ret_list,
-                                                      pawl_work_id *ret_next, pawl_error *err);
+PAWL_API PAWL_MUST_CHECK pawl_status pawl_outbox_list(pawl_store *store,
+                                                      const pawl_outbox_filter *filter,
+                                                      pawl_messages **ret_list, pawl_page *ret_next,
+                                                      pawl_error *err);
 
 /*
  * Cancels messages that are scheduled, ready or running. A running handler is notified at its next
@@ -148,19 +149,19 @@ PAWL_API PAWL_MUST_CHECK pawl_status pawl_outbox_purge(pawl_store *store, const 
 
 /*
  * The same for all messages that match the filter, page by page, each page in its own transaction;
- * `before`, `limit` and `with_payload` of the filter are ignored. On failure *ret_changed is the
+ * `after`, `limit` and `with_payload` of the filter are ignored. On failure *ret_changed is the
  * number of messages changed so far.
  */
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_outbox_cancel_matching(pawl_store *store,
-                                                                 const pawl_filter *filter,
+                                                                 const pawl_outbox_filter *filter,
                                                                  size_t *ret_changed,
                                                                  pawl_error *err);
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_outbox_retry_matching(pawl_store *store,
-                                                                const pawl_filter *filter,
+                                                                const pawl_outbox_filter *filter,
                                                                 size_t *ret_changed,
                                                                 pawl_error *err);
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_outbox_purge_matching(pawl_store *store,
-                                                                const pawl_filter *filter,
+                                                                const pawl_outbox_filter *filter,
                                                                 size_t *ret_changed,
                                                                 pawl_error *err);
 
@@ -180,18 +181,19 @@ typedef struct pawl_topic_stats {
     pawl_wall oldest_due_at; /* of the messages ready and due; PAWL_TIME_UNSET if none */
 } pawl_topic_stats;
 
-typedef struct pawl_stats pawl_stats; /* opaque */
+typedef struct pawl_outbox_stats pawl_outbox_stats; /* opaque */
 
 /*
  * Returns message counts per topic. Totals increase when a message finishes: a message that is
  * retried by pawl_outbox_retry() and fails again counts twice. Depths may be up to a second old.
  */
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_outbox_get_stats(pawl_store *store,
-                                                           pawl_stats **ret_stats, pawl_error *err);
-PAWL_API size_t pawl_stats_count(const pawl_stats *stats);
+                                                           pawl_outbox_stats **ret_stats,
+                                                           pawl_error *err);
+PAWL_API size_t pawl_outbox_stats_count(const pawl_outbox_stats *stats);
 /* Borrowed; NULL when `index` is out of range. Sorted by topic. */
-PAWL_API const pawl_topic_stats *pawl_stats_at(const pawl_stats *stats, size_t index);
-PAWL_API void pawl_stats_free(pawl_stats *stats); /* NULL is allowed */
+PAWL_API const pawl_topic_stats *pawl_outbox_stats_at(const pawl_outbox_stats *stats, size_t index);
+PAWL_API void pawl_outbox_stats_free(pawl_outbox_stats *stats); /* NULL is allowed */
 
 PAWL_END_DECLS
 

@@ -19,6 +19,7 @@
 #include <pawl/observe.h>
 #include <pawl/outbox.h>
 #include <pawl/maintenance.h>
+#include <pawl/page.h>
 #include <pawl/queue.h>
 #include <pawl/result.h>
 #include <pawl/schedule.h>

@@ -24,6 +24,7 @@
 #include <pawl/id.h>
 #include <pawl/message.h>
 #include <pawl/outbox.h>
+#include <pawl/page.h>
 #include <pawl/store.h>
 
 PAWL_BEGIN_DECLS
@@ -123,28 +124,21 @@ PAWL_API PAWL_MUST_CHECK pawl_status pawl_timer_cancel(pawl_scheduler *scheduler
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_timer_get(pawl_scheduler *scheduler, pawl_uuid id,
                                                     pawl_messages **ret_one, pawl_error *err);
 
-/* The end of a page; treat it as opaque. All zero: the beginning, or no next page. The struct is
- * fixed: it will not get further members. */
-typedef struct pawl_timer_mark {
-    pawl_wall due_at;
-    pawl_work_id id;
-} pawl_timer_mark;
-
-/* Selects pending timers. A zeroed query (PAWL_TIMER_QUERY_INIT) selects all. */
-typedef struct pawl_timer_query {
-    size_t size;       /* set by PAWL_TIMER_QUERY_INIT, never by hand */
+/* Selects pending timers. A zeroed filter (PAWL_TIMER_FILTER_INIT) selects all. */
+typedef struct pawl_timer_filter {
+    size_t size;       /* set by PAWL_TIMER_FILTER_INIT, never by hand */
     const char *topic; /* this and the next two: NULL means any */
     const char *destination;
     const char *correlation_id;
-    pawl_wall due_from;    /* due then or later; PAWL_TIME_UNSET: any */
-    pawl_wall due_before;  /* due before then; PAWL_TIME_UNSET: any */
-    pawl_timer_mark after; /* keyset pagination: only timers after this; all zero: from the first */
-    int limit;             /* 0: 100; at most 10000 */
-    bool with_payload;     /* off: payloads are returned empty */
-} pawl_timer_query;
-#define PAWL_TIMER_QUERY_INIT                                                                      \
+    pawl_wall due_from;   /* due then or later; PAWL_TIME_UNSET: any */
+    pawl_wall due_before; /* due before then; PAWL_TIME_UNSET: any */
+    pawl_page after;      /* where the page begins: page.h */
+    int limit;            /* 0: 100; at most 10000 */
+    bool with_payload;    /* off: payloads are returned empty */
+} pawl_timer_filter;
+#define PAWL_TIMER_FILTER_INIT                                                                     \
     {                                                                                              \
-        sizeof(pawl_timer_query), NULL, NULL, NULL, {0}, {0}, {{0}, {0}}, 0, false                 \
+        sizeof(pawl_timer_filter), NULL, NULL, NULL, {0}, {0}, PAWL_PAGE_INIT, 0, false            \
     }
 
 /**
@@ -153,8 +147,7 @@ typedef struct pawl_timer_query {
  * ordered by its next attempt (pawl_message_next_attempt_at()). A message that was due at once when
  * it was sent is not a timer.
  *
- * Ownership: *ret_list is the caller's (pawl_messages_free). *ret_next (may be NULL) is the `after`
- *            of the next page, all zero when there is none.
+ * Ownership: *ret_list is the caller's (pawl_messages_free). *ret_next: see page.h.
  * Threads:   any.
  * Blocks:    `store`: a few round trips. It reads the queue in due order and only as much as the
  *            page needs, at most 10,000 rows, so a page behind many other messages may be short or
@@ -162,10 +155,10 @@ typedef struct pawl_timer_query {
  *            priority selected. `memory`: examines all of its timers.
  * Errors:    PAWL_E_INVALID, PAWL_E_UNAVAILABLE, PAWL_E_TIMEOUT, PAWL_E_NOMEM.
  */
-PAWL_API PAWL_MUST_CHECK pawl_status pawl_timer_pending(pawl_scheduler *scheduler,
-                                                        const pawl_timer_query *query,
-                                                        pawl_messages **ret_list,
-                                                        pawl_timer_mark *ret_next, pawl_error *err);
+PAWL_API PAWL_MUST_CHECK pawl_status pawl_timer_list(pawl_scheduler *scheduler,
+                                                     const pawl_timer_filter *filter,
+                                                     pawl_messages **ret_list, pawl_page *ret_next,
+                                                     pawl_error *err);
 
 /* The result of pawl_timer_count(). The struct is fixed: it will not get further members. */
 typedef struct pawl_timer_total {
@@ -173,9 +166,9 @@ typedef struct pawl_timer_total {
     bool is_at_least; /* counting stopped after 10,000 messages: there are this many or more */
 } pawl_timer_total;
 
-/* Counts the pending timers. `limit` and `with_payload` of the query are ignored. */
+/* Counts the pending timers. `limit` and `with_payload` of the filter are ignored. */
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_timer_count(pawl_scheduler *scheduler,
-                                                      const pawl_timer_query *query,
+                                                      const pawl_timer_filter *filter,
                                                       pawl_timer_total *ret_total, pawl_error *err);
 
 /*

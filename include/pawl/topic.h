@@ -57,8 +57,9 @@ typedef struct pawl_topics pawl_topics;
 
 /*
  * Lists every topic that has had a message, is paused or has dead letters recorded; sorted by name.
+ * The list is complete: it has no pages.
  */
-PAWL_API PAWL_MUST_CHECK pawl_status pawl_topic_list(pawl_store *store, pawl_topics **ret_topics,
+PAWL_API PAWL_MUST_CHECK pawl_status pawl_topic_list(pawl_store *store, pawl_topics **ret_list,
                                                      pawl_error *err);
 PAWL_API size_t pawl_topics_count(const pawl_topics *topics);
 /* Borrowed from the list; NULL when `index` is out of range. */

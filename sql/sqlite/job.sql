@@ -208,7 +208,7 @@ SELECT @JOB_DUE_JOB@, j.id, j.version, j.awaited_run, j.anchor, j.since, j.sched
        j.misfire_cap, j.misfire_grace, j.overlap, j.jitter, j.next_occurrence_at, j.last_occurrence_at,
        EXISTS (SELECT 1 FROM pawl_job_run o INDEXED BY pawl_job_run_waiting
                WHERE o.job_id = j.id AND o.state = @RUN_WAITING@),
-       r.id IS NOT NULL, coalesce(r.started_at, r.ended_at), j.planned_at, j.name
+       r.id IS NOT NULL, coalesce(r.started_at, r.ended_at), j.planned_at
 FROM (SELECT * FROM (SELECT id FROM pawl_job INDEXED BY pawl_job_next_check
                      WHERE next_check_at <= :now ORDER BY next_check_at LIMIT :limit)
       UNION

@@ -11,7 +11,7 @@
 
 PAWLI_AUTO_DEFINE(pawl_store, pawl_store_close);
 PAWLI_AUTO_DEFINE(pawl_messages, pawl_messages_free);
-PAWLI_AUTO_DEFINE(pawl_stats, pawl_stats_free);
+PAWLI_AUTO_DEFINE(pawl_outbox_stats, pawl_outbox_stats_free);
 
 /*
  * From --db, $PAWL_DATABASE_URL and the configuration file. PAWL_E_INVALID: the message shows an

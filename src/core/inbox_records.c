@@ -10,6 +10,7 @@
 #include "inbox_private.h"
 #include "log.h"
 #include "options.h"
+#include "page.h"
 
 #define LIMIT_DEFAULT 100
 #define LIMIT_MAX 10000
@@ -191,8 +192,6 @@ static pawl_status records_read_filter(const pawl_inbox_filter *given, pawl_inbo
         return pawli_fail(err, PAWL_E_INVALID, "the limit must be 0 (default) to %d", LIMIT_MAX);
     if ((filter->states & ~ANY) != 0)
         return pawli_fail(err, PAWL_E_INVALID, "states has a bit that is not an inbox state");
-    if (filter->before < 0)
-        return pawli_fail(err, PAWL_E_INVALID, "before must be a record's number, or 0");
     if (filter->source)
         st = pawli_inbox_check_key(filter->source, "any", err);
     if (filter->limit == 0)
@@ -213,15 +212,18 @@ static enum pawli_sql records_choose_list(unsigned states)
 }
 
 pawl_status pawl_inbox_list(pawl_store *store, const pawl_inbox_filter *given,
-                            pawl_inbox_records **ret_list, int64_t *ret_next, pawl_error *err)
+                            pawl_inbox_records **ret_list, pawl_page *ret_next, pawl_error *err)
 {
     PAWLI_AUTO(pawl_inbox_records) list = NULL;
     pawl_inbox_filter filter = PAWL_INBOX_FILTER_INIT;
+    int64_t before;
     pawl_status st;
 
     if (!store || !ret_list)
         return pawli_fail(err, PAWL_E_INVALID, "store and ret_list must not be NULL");
     st = records_read_filter(given, &filter, err);
+    if (st == PAWL_OK)
+        st = pawli_page_read_id(&filter.after, &before, err);
     if (st != PAWL_OK)
         return st;
     list = calloc(1, sizeof *list);
@@ -229,10 +231,8 @@ pawl_status pawl_inbox_list(pawl_store *store, const pawl_inbox_filter *given,
         return pawli_fail(err, PAWL_E_NOMEM, "out of memory for the records");
     list->limit = (size_t)filter.limit;
     pawli_param params[] = {
-        {"states", pawli_int(filter.states)},
-        {"source", pawli_text(filter.source)},
-        {"before", pawli_int(filter.before ? filter.before : INT64_MAX)},
-        {"limit", pawli_int(filter.limit + 1)},
+        {"states", pawli_int(filter.states)}, {"source", pawli_text(filter.source)},
+        {"before", pawli_int(before)},        {"limit", pawli_int(filter.limit + 1)},
         {"scan", pawli_int(ROWS_LOOKED_AT)},
     };
     pawli_op op = {
@@ -247,8 +247,7 @@ pawl_status pawl_inbox_list(pawl_store *store, const pawl_inbox_filter *given,
     st = pawli_db_run(store->db, &op, err);
     if (st != PAWL_OK)
         return st;
-    if (ret_next)
-        *ret_next = list->next;
+    pawli_page_write_id(list->next, ret_next);
     *ret_list = pawl_inbox_records_take(&list);
     return PAWL_OK;
 }

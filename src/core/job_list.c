@@ -10,6 +10,7 @@
 #include "job_plan.h"
 #include "job_private.h"
 #include "options.h"
+#include "page.h"
 #include "store_private.h"
 #include "text.h"
 
@@ -242,8 +243,9 @@ pawl_status pawl_job_get(pawl_store *store, const char *name, pawl_jobs **ret_on
 }
 
 pawl_status pawl_job_list(pawl_store *store, const pawl_job_filter *filter, pawl_jobs **ret_list,
-                          pawl_error *err)
+                          pawl_page *ret_next, pawl_error *err)
 {
+    PAWLI_AUTO(pawl_jobs) list = NULL;
     pawl_job_filter wanted = PAWL_JOB_FILTER_INIT;
     pawl_status st;
 
@@ -254,11 +256,21 @@ pawl_status pawl_job_list(pawl_store *store, const pawl_job_filter *filter, pawl
         return st;
     if (wanted.limit < 0 || wanted.limit > LIMIT_MAX)
         return pawli_fail(err, PAWL_E_INVALID, "the limit must be 0 to %d", LIMIT_MAX);
-    if (wanted.after && !pawli_utf8_check(wanted.after, strlen(wanted.after), NULL))
-        return pawli_fail(err, PAWL_E_INVALID, "`after` must be UTF-8");
+    st = pawli_page_check_name(&wanted.after, err);
+    if (st != PAWL_OK)
+        return st;
+    if (wanted.limit == 0)
+        wanted.limit = LIMIT_DEFAULT;
     pawli_param params[] = {
-        {"after", pawli_text(wanted.after ? wanted.after : "")},
-        {"limit", pawli_int(wanted.limit ? wanted.limit : LIMIT_DEFAULT)},
+        {"after", pawli_text(wanted.after.text)},
+        {"limit", pawli_int(wanted.limit)},
     };
-    return read_jobs(store, PAWLI_SQL_JOB_LIST, params, PAWLI_COUNT(params), ret_list, err);
+    st = read_jobs(store, PAWLI_SQL_JOB_LIST, params, PAWLI_COUNT(params), &list, err);
+    if (st != PAWL_OK)
+        return st;
+    size_t count = pawl_jobs_count(list);
+    pawli_page_write_name(
+        count == (size_t)wanted.limit ? pawl_jobs_at(list, count - 1)->name : NULL, ret_next);
+    *ret_list = pawl_jobs_take(&list);
+    return PAWL_OK;
 }

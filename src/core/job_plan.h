@@ -16,7 +16,6 @@
 /* A job as the scheduler read it. The strings are borrowed. */
 typedef struct pawli_job_facts {
     int64_t id;
-    const char *name;
     const char *schedule;
     const char *zone;
     bool enabled;

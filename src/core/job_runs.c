@@ -10,6 +10,7 @@
 #include "fail.h"
 #include "job_private.h"
 #include "options.h"
+#include "page.h"
 #include "store_private.h"
 
 #define LIMIT_DEFAULT 100
@@ -162,7 +163,7 @@ static pawl_status runs_add_to_page(void *context, const pawli_row *row, pawl_er
 
 /* ---- reading ---- */
 
-pawl_status pawl_job_run(pawl_store *store, int64_t run_id, pawl_runs **ret_one, pawl_error *err)
+pawl_status pawl_run_get(pawl_store *store, int64_t run_id, pawl_runs **ret_one, pawl_error *err)
 {
     PAWLI_AUTO(pawl_runs) one = NULL;
     pawli_param params[] = {{"id", pawli_int(run_id)}};
@@ -194,10 +195,14 @@ pawl_status pawl_job_run(pawl_store *store, int64_t run_id, pawl_runs **ret_one,
 static pawl_status read_page(pawl_store *store, const char *job, const pawl_run_filter *filter,
                              pawl_runs *page, pawl_error *err)
 {
+    int64_t before;
+    pawl_status st = pawli_page_read_id(&filter->after, &before, err);
+    if (st != PAWL_OK)
+        return st;
     pawli_param params[] = {
         {"job", pawli_text(job)},
         {"states", pawli_int(filter->states ? filter->states : ANY)},
-        {"before", pawli_int(filter->before > 0 ? filter->before : INT64_MAX)},
+        {"before", pawli_int(before)},
         {"limit", pawli_int((int64_t)page->limit + 1)},
         {"scan", pawli_int(ROWS_LOOKED_AT)},
         {"with_output", pawli_bool(filter->with_output)},
@@ -234,8 +239,8 @@ static pawl_status check_job(pawl_store *store, const char *job, pawl_error *err
     return job ? pawl_job_get(store, job, &one, err) : PAWL_OK;
 }
 
-pawl_status pawl_job_runs(pawl_store *store, const char *job, const pawl_run_filter *filter,
-                          pawl_runs **ret_list, int64_t *ret_next, pawl_error *err)
+pawl_status pawl_run_list(pawl_store *store, const char *job, const pawl_run_filter *filter,
+                          pawl_runs **ret_list, pawl_page *ret_next, pawl_error *err)
 {
     PAWLI_AUTO(pawl_runs) page = NULL;
     pawl_run_filter wanted = PAWL_RUN_FILTER_INIT;
@@ -257,8 +262,7 @@ pawl_status pawl_job_runs(pawl_store *store, const char *job, const pawl_run_fil
         st = check_job(store, job, err);
     if (st != PAWL_OK)
         return st;
-    if (ret_next)
-        *ret_next = page->next;
+    pawli_page_write_id(page->next, ret_next);
     *ret_list = pawl_runs_take(&page);
     return PAWL_OK;
 }

@@ -49,8 +49,7 @@ enum {
     HAS_WAITING,
     AWAITED_IS_THERE,
     AWAITED_SINCE,
-    PLANNED_AT,
-    NAME
+    PLANNED_AT
 };
 
 typedef struct due_job {
@@ -114,7 +113,6 @@ static pawl_status add_job(agenda *a, const pawli_row *row, pawl_error *err)
     job->version = pawli_row_int(row, SEEN);
     job->facts = (pawli_job_facts){
         .id = pawli_row_int(row, JOB_ID),
-        .name = job_tick_copy(a, row, NAME),
         .schedule = job_tick_copy(a, row, SCHEDULE),
         .zone = job_tick_copy(a, row, ZONE),
         .enabled = pawli_row_int(row, ENABLED) != 0,
@@ -133,7 +131,7 @@ static pawl_status add_job(agenda *a, const pawli_row *row, pawl_error *err)
         .awaited_is_there = pawli_row_int(row, AWAITED_IS_THERE) != 0,
         .has_waiting = pawli_row_int(row, HAS_WAITING) != 0,
     };
-    if (!job->facts.name || !job->facts.schedule || !job->facts.zone)
+    if (!job->facts.schedule || !job->facts.zone)
         return no_memory(err);
     a->job_count++;
     return PAWL_OK;
@@ -225,13 +223,13 @@ static void note_plan(pawl_store *store, const due_job *job, const pawli_job_pla
     if (plan->rewinds)
         pawli_log(
             &store->log, PAWL_LOG_WARNING, "job",
-            "job '{job}': the clock was set back; its next occurrence is computed from now on",
-            pawli_logged("job", job->facts.name));
+            "job {job_id}: the clock was set back; its next occurrence is computed from now on",
+            pawli_logged_number("job_id", job->facts.id));
     if (plan->problem[0] == '\0')
         return;
     result->problems++;
-    pawli_log(&store->log, PAWL_LOG_WARNING, "job", "job '{job}' cannot be scheduled: {error}",
-              pawli_logged("job", job->facts.name), pawli_logged("error", plan->problem));
+    pawli_log(&store->log, PAWL_LOG_WARNING, "job", "job {job_id} cannot be scheduled: {error}",
+              pawli_logged_number("job_id", job->facts.id), pawli_logged("error", plan->problem));
 }
 
 static pawl_status job_tick_decide(pawl_store *store, const agenda *a, pawli_job_steps *steps,

@@ -12,6 +12,7 @@
 #include "lease_private.h"
 #include "log.h"
 #include "options.h"
+#include "page.h"
 #include "store_private.h"
 #include "text.h"
 
@@ -186,20 +187,18 @@ static pawl_status lease_list_check_filter(const pawl_lease_filter *filter, pawl
 {
     if (filter->limit < 0 || filter->limit > LIMIT_MAX)
         return pawli_fail(err, PAWL_E_INVALID, "the limit must be 0 to %d", LIMIT_MAX);
-    if (filter->after && !pawli_utf8_check(filter->after, strlen(filter->after), NULL))
-        return pawli_fail(err, PAWL_E_INVALID, "`after` must be UTF-8");
-    return PAWL_OK;
+    return pawli_page_check_name(&filter->after, err);
 }
 
 pawl_status pawl_lease_list(pawl_store *store, const pawl_lease_filter *filter,
-                            pawl_leases **ret_leases, pawl_error *err)
+                            pawl_leases **ret_list, pawl_page *ret_next, pawl_error *err)
 {
     PAWLI_AUTO(pawl_leases) leases = NULL;
     pawl_lease_filter wanted = PAWL_LEASE_FILTER_INIT;
     pawl_status st;
 
-    if (!store || !ret_leases)
-        return pawli_fail(err, PAWL_E_INVALID, "store and ret_leases must not be NULL");
+    if (!store || !ret_list)
+        return pawli_fail(err, PAWL_E_INVALID, "store and ret_list must not be NULL");
     st = pawli_options_copy(&wanted, sizeof wanted, filter, err);
     if (st == PAWL_OK)
         st = lease_list_check_filter(&wanted, err);
@@ -208,15 +207,20 @@ pawl_status pawl_lease_list(pawl_store *store, const pawl_lease_filter *filter,
     leases = pawli_leases_new();
     if (!leases)
         return pawli_leases_no_memory(err);
+    if (wanted.limit == 0)
+        wanted.limit = LIMIT_DEFAULT;
     pawli_param params[] = {
-        {"after", pawli_text(wanted.after ? wanted.after : "")},
+        {"after", pawli_text(wanted.after.text)},
         {"only_owned", pawli_bool(wanted.only_owned)},
-        {"limit", pawli_int(wanted.limit ? wanted.limit : LIMIT_DEFAULT)},
+        {"limit", pawli_int(wanted.limit)},
     };
     st = read_leases(store, PAWLI_SQL_LEASE_LIST, params, PAWLI_COUNT(params), leases, err);
-    if (st == PAWL_OK)
-        *ret_leases = pawl_leases_take(&leases);
-    return st;
+    if (st != PAWL_OK)
+        return st;
+    bool full = leases->count == (size_t)wanted.limit;
+    pawli_page_write_name(full ? leases->items[leases->count - 1].name : NULL, ret_next);
+    *ret_list = pawl_leases_take(&leases);
+    return PAWL_OK;
 }
 
 /* ---- forced release ---- */

@@ -10,6 +10,7 @@
 #include "fail.h"
 #include "message_private.h"
 #include "options.h"
+#include "page.h"
 #include "store_private.h"
 
 #define LIMIT_DEFAULT 100
@@ -66,7 +67,7 @@ pawl_status pawl_outbox_find(pawl_store *store, pawl_uuid id, pawl_messages **re
     return read_one(store, PAWLI_SQL_FIND, &param, ret_one, err);
 }
 
-static pawl_status outbox_read_filter(const pawl_filter *given, pawl_filter *filter,
+static pawl_status outbox_read_filter(const pawl_outbox_filter *given, pawl_outbox_filter *filter,
                                       pawl_error *err)
 {
     pawl_status st = pawli_options_copy(filter, sizeof *filter, given, err);
@@ -77,8 +78,6 @@ static pawl_status outbox_read_filter(const pawl_filter *given, pawl_filter *fil
         return pawli_fail(err, PAWL_E_INVALID, "the limit must be 0 (default) to %d", LIMIT_MAX);
     if ((filter->states & ~ANY) != 0)
         return pawli_fail(err, PAWL_E_INVALID, "states has a bit that is not a PAWL_STATE_...");
-    if (filter->before.value < 0)
-        return pawli_fail(err, PAWL_E_INVALID, "before must be a work id, or 0");
     if (filter->limit == 0)
         filter->limit = LIMIT_DEFAULT;
     if (filter->states == 0)
@@ -128,16 +127,19 @@ static pawl_status page_row(void *context, const pawli_row *row, pawl_error *err
     return matches ? pawli_messages_add(page->list, row, err) : PAWL_OK;
 }
 
-pawl_status pawl_outbox_list(pawl_store *store, const pawl_filter *given, pawl_messages **ret_list,
-                             pawl_work_id *ret_next, pawl_error *err)
+pawl_status pawl_outbox_list(pawl_store *store, const pawl_outbox_filter *given,
+                             pawl_messages **ret_list, pawl_page *ret_next, pawl_error *err)
 {
     PAWLI_AUTO(pawl_messages) list = NULL;
-    pawl_filter filter = PAWL_FILTER_INIT;
+    pawl_outbox_filter filter = PAWL_OUTBOX_FILTER_INIT;
+    int64_t before;
     pawl_status st;
 
     if (!store || !ret_list)
         return pawli_fail(err, PAWL_E_INVALID, "store and ret_list must not be NULL");
     st = outbox_read_filter(given, &filter, err);
+    if (st == PAWL_OK)
+        st = pawli_page_read_id(&filter.after, &before, err);
     if (st == PAWL_OK)
         st = pawli_messages_new(&list, err);
     if (st != PAWL_OK)
@@ -148,7 +150,7 @@ pawl_status pawl_outbox_list(pawl_store *store, const pawl_filter *given, pawl_m
         {"topic", pawli_text(filter.topic)},
         {"correlation_id", pawli_text(filter.correlation_id)},
         {"created_before", pawli_time(filter.created_before)},
-        {"before", pawli_int(filter.before.value ? filter.before.value : INT64_MAX)},
+        {"before", pawli_int(before)},
         {"limit", pawli_int(filter.limit + 1)},
         {"scan", pawli_int(ROWS_LOOKED_AT)},
         {"with_payload", pawli_bool(filter.with_payload)},
@@ -165,8 +167,7 @@ pawl_status pawl_outbox_list(pawl_store *store, const pawl_filter *given, pawl_m
     st = pawli_db_run(store->db, &op, err);
     if (st != PAWL_OK)
         return st;
-    if (ret_next)
-        *ret_next = page.next;
+    pawli_page_write_id(page.next.value, ret_next);
     *ret_list = pawl_messages_take(&list);
     return PAWL_OK;
 }
@@ -197,12 +198,12 @@ typedef pawl_status (*change_ids)(pawl_store *store, const pawl_work_id *ids, si
                                   size_t *ret_changed, pawl_error *err);
 
 /* Reads and changes one page of matches; *next is where the following page starts. */
-static pawl_status change_page(pawl_store *store, pawl_filter *filter, change_ids change,
+static pawl_status change_page(pawl_store *store, pawl_outbox_filter *filter, change_ids change,
                                size_t *ret_changed, pawl_error *err)
 {
     PAWLI_AUTO(pawl_messages) list = NULL;
     pawl_work_id ids[PAGE];
-    pawl_status st = pawl_outbox_list(store, filter, &list, &filter->before, err);
+    pawl_status st = pawl_outbox_list(store, filter, &list, &filter->after, err);
 
     if (st != PAWL_OK)
         return st;
@@ -211,17 +212,18 @@ static pawl_status change_page(pawl_store *store, pawl_filter *filter, change_id
     return change(store, ids, pawl_messages_count(list), ret_changed, err);
 }
 
-static pawl_status change_matching(pawl_store *store, const pawl_filter *given, unsigned possible,
-                                   change_ids change, size_t *ret_changed, pawl_error *err)
+static pawl_status change_matching(pawl_store *store, const pawl_outbox_filter *given,
+                                   unsigned possible, change_ids change, size_t *ret_changed,
+                                   pawl_error *err)
 {
-    pawl_filter filter = PAWL_FILTER_INIT;
+    pawl_outbox_filter filter = PAWL_OUTBOX_FILTER_INIT;
     size_t total = 0;
     pawl_status st = outbox_read_filter(given, &filter, err);
 
     if (st != PAWL_OK)
         return st;
     filter.states &= possible;
-    filter.before.value = 0;
+    filter.after = (pawl_page)PAWL_PAGE_INIT;
     filter.limit = PAGE;
     filter.with_payload = false;
     if (ret_changed)
@@ -234,23 +236,23 @@ static pawl_status change_matching(pawl_store *store, const pawl_filter *given, 
         total += changed;
         if (ret_changed)
             *ret_changed = total;
-    } while (st == PAWL_OK && filter.before.value != 0);
+    } while (st == PAWL_OK && !PAWL_PAGE_IS_NONE(filter.after));
     return st;
 }
 
-pawl_status pawl_outbox_cancel_matching(pawl_store *store, const pawl_filter *filter,
+pawl_status pawl_outbox_cancel_matching(pawl_store *store, const pawl_outbox_filter *filter,
                                         size_t *ret_changed, pawl_error *err)
 {
     return change_matching(store, filter, UNFINISHED, pawl_outbox_cancel, ret_changed, err);
 }
 
-pawl_status pawl_outbox_retry_matching(pawl_store *store, const pawl_filter *filter,
+pawl_status pawl_outbox_retry_matching(pawl_store *store, const pawl_outbox_filter *filter,
                                        size_t *ret_changed, pawl_error *err)
 {
     return change_matching(store, filter, DEAD, pawl_outbox_retry, ret_changed, err);
 }
 
-pawl_status pawl_outbox_purge_matching(pawl_store *store, const pawl_filter *filter,
+pawl_status pawl_outbox_purge_matching(pawl_store *store, const pawl_outbox_filter *filter,
                                        size_t *ret_changed, pawl_error *err)
 {
     return change_matching(store, filter, STATE(DONE) | DEAD, pawl_outbox_purge, ret_changed, err);

@@ -13,7 +13,7 @@
 #define COUNT_CAP 10000
 #define CACHE_US 1000000
 
-struct pawl_stats {
+struct pawl_outbox_stats {
     atomic_int references; /* immutable once read, so the cache and its readers share it */
     pawl_topic_stats *topics;
     size_t count;
@@ -21,9 +21,9 @@ struct pawl_stats {
     pawli_arena names;
 };
 
-PAWLI_AUTO_DEFINE(pawl_stats, pawl_stats_free);
+PAWLI_AUTO_DEFINE(pawl_outbox_stats, pawl_outbox_stats_free);
 
-void pawl_stats_free(pawl_stats *stats)
+void pawl_outbox_stats_free(pawl_outbox_stats *stats)
 {
     if (!stats || atomic_fetch_sub(&stats->references, 1) > 1)
         return;
@@ -34,7 +34,7 @@ void pawl_stats_free(pawl_stats *stats)
 
 static void stats_start(void *context)
 {
-    pawl_stats *stats = context;
+    pawl_outbox_stats *stats = context;
 
     pawli_arena_done(&stats->names);
     stats->count = 0;
@@ -42,7 +42,7 @@ static void stats_start(void *context)
 
 static pawl_status add_topic(void *context, const pawli_row *row, pawl_error *err)
 {
-    pawl_stats *stats = context;
+    pawl_outbox_stats *stats = context;
     size_t size;
     const void *name = pawli_row_bytes(row, 0, &size);
     const char *topic = pawli_arena_copy(&stats->names, name, size);
@@ -72,9 +72,9 @@ static pawl_status add_topic(void *context, const pawli_row *row, pawl_error *er
     return PAWL_OK;
 }
 
-static pawl_stats *stats_cached(pawl_store *store)
+static pawl_outbox_stats *stats_cached(pawl_store *store)
 {
-    pawl_stats *stats = NULL;
+    pawl_outbox_stats *stats = NULL;
 
     pthread_mutex_lock(&store->stats_lock);
     if (store->stats && pawli_mono_now().us - store->stats_read_at.us < CACHE_US) {
@@ -85,20 +85,20 @@ static pawl_stats *stats_cached(pawl_store *store)
     return stats;
 }
 
-static void stats_cache(pawl_store *store, pawl_stats *stats)
+static void stats_cache(pawl_store *store, pawl_outbox_stats *stats)
 {
     pthread_mutex_lock(&store->stats_lock);
-    pawl_stats *old = store->stats;
+    pawl_outbox_stats *old = store->stats;
     atomic_fetch_add(&stats->references, 1);
     store->stats = stats;
     store->stats_read_at = pawli_mono_now();
     pthread_mutex_unlock(&store->stats_lock);
-    pawl_stats_free(old);
+    pawl_outbox_stats_free(old);
 }
 
-pawl_status pawl_outbox_get_stats(pawl_store *store, pawl_stats **ret_stats, pawl_error *err)
+pawl_status pawl_outbox_get_stats(pawl_store *store, pawl_outbox_stats **ret_stats, pawl_error *err)
 {
-    PAWLI_AUTO(pawl_stats) stats = NULL;
+    PAWLI_AUTO(pawl_outbox_stats) stats = NULL;
     pawli_param params[] = {{"cap", pawli_int(COUNT_CAP)}};
     pawl_status st;
 
@@ -123,16 +123,16 @@ pawl_status pawl_outbox_get_stats(pawl_store *store, pawl_stats **ret_stats, paw
             return st;
         stats_cache(store, stats);
     }
-    *ret_stats = pawl_stats_take(&stats);
+    *ret_stats = pawl_outbox_stats_take(&stats);
     return PAWL_OK;
 }
 
-size_t pawl_stats_count(const pawl_stats *stats)
+size_t pawl_outbox_stats_count(const pawl_outbox_stats *stats)
 {
     return stats ? stats->count : 0;
 }
 
-const pawl_topic_stats *pawl_stats_at(const pawl_stats *stats, size_t index)
+const pawl_topic_stats *pawl_outbox_stats_at(const pawl_outbox_stats *stats, size_t index)
 {
     return stats && index < stats->count ? &stats->topics[index] : NULL;
 }

@@ -117,7 +117,7 @@ void pawl_store_close(pawl_store *store)
 {
     if (!store)
         return;
-    pawl_stats_free(store->stats);
+    pawl_outbox_stats_free(store->stats);
     pthread_mutex_destroy(&store->stats_lock);
     pawli_cursor_done(&store->claim_cursor);
     pawli_cursor_done(&store->remote_cursor);
@@ -166,10 +166,10 @@ void pawl_store_interrupt(pawl_store *store)
 void pawli_store_changed(pawl_store *store)
 {
     pthread_mutex_lock(&store->stats_lock);
-    pawl_stats *stale = store->stats;
+    pawl_outbox_stats *stale = store->stats;
     store->stats = NULL;
     pthread_mutex_unlock(&store->stats_lock);
-    pawl_stats_free(stale);
+    pawl_outbox_stats_free(stale);
 }
 
 pawl_status pawli_store_write(pawl_store *store, const pawli_op *op, pawl_error *err)

@@ -31,7 +31,7 @@ struct pawl_store {
     pawli_cursor reap_cursor;
     pawli_wake job_wake; /* signaled when a job has changed */
     pthread_mutex_t stats_lock;
-    pawl_stats *stats; /* the last result, guarded by stats_lock; NULL: none, or stale */
+    pawl_outbox_stats *stats; /* the last result, guarded by stats_lock; NULL: none, or stale */
     pawl_mono stats_read_at;
 };
 

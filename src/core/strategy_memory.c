@@ -9,6 +9,7 @@
 #include "message_private.h"
 #include "options.h"
 #include "message_spec.h"
+#include "page.h"
 #include "scope.h"
 #include "timer_table.h"
 #include "platform.h"
@@ -219,14 +220,15 @@ static bool same_or_any(const char *wanted, const char *text)
     return !wanted || (text && strcmp(wanted, text) == 0);
 }
 
-static bool comes_after(const pawli_timer *timer, pawl_timer_mark mark)
+static bool comes_after(const pawli_timer *timer, pawli_timer_mark mark)
 {
     if (timer->run_at.us != mark.due_at.us)
         return timer->run_at.us > mark.due_at.us;
-    return timer->work_id.value > mark.id.value;
+    return timer->work_id.value > mark.id;
 }
 
-static bool memory_matches(const pawli_timer *timer, const pawl_timer_query *query)
+static bool memory_matches(const pawli_timer *timer, const pawl_timer_filter *query,
+                           pawli_timer_mark after)
 {
     const pawl_message_spec *message = &timer->message;
 
@@ -235,15 +237,15 @@ static bool memory_matches(const pawli_timer *timer, const pawl_timer_query *que
            same_or_any(query->correlation_id, message->correlation_id) &&
            timer->run_at.us >= query->due_from.us &&
            (query->due_before.us == 0 || timer->run_at.us < query->due_before.us) &&
-           comes_after(timer, query->after);
+           comes_after(timer, after);
 }
 
 /* The first matching timers, as many as `best` has room for; the last of them is at its top. */
-static void memory_choose(const pawli_timer_heap *from, const pawl_timer_query *query, size_t most,
-                          pawli_timer_heap *best)
+static void memory_choose(const pawli_timer_heap *from, const pawl_timer_filter *query,
+                          pawli_timer_mark after, size_t most, pawli_timer_heap *best)
 {
     for (size_t i = 0; i < from->count; i++) {
-        if (!memory_matches(from->items[i], query))
+        if (!memory_matches(from->items[i], query, after))
             continue;
         if (best->count == most) {
             if (!pawli_timer_earlier(from->items[i], pawli_timer_heap_first(best)))
@@ -255,8 +257,8 @@ static void memory_choose(const pawli_timer_heap *from, const pawl_timer_query *
 }
 
 /* Converts the heap into a list, from its end: the heap returns the last one first. */
-static pawl_status list_best(pawli_timer_heap *best, const pawl_timer_query *query, pawl_wall now,
-                             pawl_messages *list, pawl_timer_mark *ret_next, pawl_error *err)
+static pawl_status list_best(pawli_timer_heap *best, const pawl_timer_filter *query, pawl_wall now,
+                             pawl_messages *list, pawli_timer_mark *ret_next, pawl_error *err)
 {
     size_t count = best->count;
     pawl_status st = PAWL_OK;
@@ -265,60 +267,65 @@ static pawl_status list_best(pawli_timer_heap *best, const pawl_timer_query *que
         best->items[i - 1] = pawli_timer_heap_pop(best);
     if (count > (size_t)query->limit) {
         const pawli_timer *last = best->items[--count - 1];
-        *ret_next = (pawl_timer_mark){last->run_at, last->work_id};
+        *ret_next = (pawli_timer_mark){last->run_at, last->work_id.value};
     }
     for (size_t i = 0; i < count && st == PAWL_OK; i++)
         st = memory_append(list, best->items[i], now, query->with_payload, err);
     return st;
 }
 
-static pawl_status memory_pending(void *self, const pawl_timer_query *query,
-                                  pawl_messages **ret_list, pawl_timer_mark *ret_next,
-                                  pawl_error *err)
+static pawl_status memory_list(void *self, const pawl_timer_filter *query, pawl_messages **ret_list,
+                               pawl_page *ret_next, pawl_error *err)
 {
     memory *m = self;
     PAWLI_AUTO(pawl_messages) list = NULL;
     pawli_timer_heap best = {.before = pawli_timer_later, .loose = true};
-    pawl_timer_mark next = {{0}, {0}};
+    pawli_timer_mark next = {{0}, 0}, after;
     size_t most = (size_t)query->limit + 1;
     pawl_wall now = read_clock(m);
-    pawl_status st = pawli_messages_new(&list, err);
+    pawl_status st = pawli_page_read_timer(&query->after, &after, err);
 
+    if (st == PAWL_OK)
+        st = pawli_messages_new(&list, err);
     if (st == PAWL_OK && !pawli_timer_heap_reserve(&best, most))
         st = pawli_fail(err, PAWL_E_NOMEM, "out of memory for %zu timers", most);
     if (st == PAWL_OK) {
         pthread_mutex_lock(&m->lock);
-        memory_choose(&m->table.waiting, query, most, &best);
-        memory_choose(&m->table.due, query, most, &best);
+        memory_choose(&m->table.waiting, query, after, most, &best);
+        memory_choose(&m->table.due, query, after, most, &best);
         st = list_best(&best, query, now, list, &next, err);
         pthread_mutex_unlock(&m->lock);
     }
     pawli_timer_heap_done(&best);
     if (st != PAWL_OK)
         return st;
-    *ret_next = next;
+    pawli_page_write_timer(next, ret_next);
     *ret_list = pawl_messages_take(&list);
     return PAWL_OK;
 }
 
-static int64_t count_in(const pawli_timer_heap *heap, const pawl_timer_query *query)
+static int64_t count_in(const pawli_timer_heap *heap, const pawl_timer_filter *query,
+                        pawli_timer_mark after)
 {
     int64_t found = 0;
 
     for (size_t i = 0; i < heap->count; i++)
-        found += memory_matches(heap->items[i], query);
+        found += memory_matches(heap->items[i], query, after);
     return found;
 }
 
-static pawl_status memory_count(void *self, const pawl_timer_query *query,
+static pawl_status memory_count(void *self, const pawl_timer_filter *query,
                                 pawl_timer_total *ret_total, pawl_error *err)
 {
     memory *m = self;
+    pawli_timer_mark after;
+    pawl_status st = pawli_page_read_timer(&query->after, &after, err);
 
-    (void)err;
+    if (st != PAWL_OK)
+        return st;
     pthread_mutex_lock(&m->lock);
     *ret_total = (pawl_timer_total){
-        count_in(&m->table.waiting, query) + count_in(&m->table.due, query), false};
+        count_in(&m->table.waiting, query, after) + count_in(&m->table.due, query, after), false};
     pthread_mutex_unlock(&m->lock);
     return PAWL_OK;
 }
@@ -417,7 +424,7 @@ static const pawl_strategy strategy = {
     .schedule = memory_schedule,
     .cancel = memory_cancel,
     .get = memory_get,
-    .pending = memory_pending,
+    .list = memory_list,
     .count = memory_count,
     .next_due = next_due,
     .take_due = memory_take_due,

@@ -6,6 +6,7 @@
 #include "batch_update.h"
 #include "fail.h"
 #include "message_private.h"
+#include "page.h"
 #include "scope.h"
 #include "store_private.h"
 
@@ -41,7 +42,7 @@ enum {
     PARAM_COUNT /* for a count; a page has two more */
 };
 
-static void fill_params(const pawl_timer_query *query, pawl_timer_mark after, int64_t scan,
+static void fill_params(const pawl_timer_filter *query, pawli_timer_mark after, int64_t scan,
                         pawli_param params[PARAM_COUNT])
 {
     params[PARAM_TOPIC] = (pawli_param){"topic", pawli_text(query->topic)};
@@ -49,28 +50,32 @@ static void fill_params(const pawl_timer_query *query, pawl_timer_mark after, in
     params[PARAM_CORRELATION_ID] =
         (pawli_param){"correlation_id", pawli_text(query->correlation_id)};
     params[PARAM_AFTER_DUE] = (pawli_param){"after_due", pawli_time(after.due_at)};
-    params[PARAM_AFTER_ID] = (pawli_param){"after_id", pawli_int(after.id.value)};
+    params[PARAM_AFTER_ID] = (pawli_param){"after_id", pawli_int(after.id)};
     params[PARAM_DUE_BEFORE] = (pawli_param){"due_before", pawli_time(query->due_before)};
     params[PARAM_SCAN] = (pawli_param){"scan", pawli_int(scan)};
 }
 
 /* Work ids are above 0, so this precedes all timers due at due_from. */
-static pawl_timer_mark stored_start_of(const pawl_timer_query *query)
+static pawl_status stored_start_of(const pawl_timer_filter *query, pawli_timer_mark *ret_start,
+                                   pawl_error *err)
 {
-    pawl_timer_mark from = {query->due_from, {0}};
+    pawl_status st = pawli_page_read_timer(&query->after, ret_start, err);
 
-    return query->after.due_at.us >= from.due_at.us ? query->after : from;
+    if (st == PAWL_OK && ret_start->due_at.us < query->due_from.us)
+        *ret_start = (pawli_timer_mark){query->due_from, 0};
+    return st;
 }
 
 /* One scan: matching rows are added to the list, and the end position is recorded. */
 struct page_scan {
     pawl_messages *list;
-    size_t limit;         /* of the page */
-    size_t had;           /* found by earlier scans */
-    pawl_timer_mark from; /* start position */
-    pawl_timer_mark last; /* position of the last row read */
-    pawl_timer_mark full; /* of the last row of a full page that is not the last page; id 0: none */
-    bool bounded;         /* the scan stopped at its limit */
+    size_t limit;          /* of the page */
+    size_t had;            /* found by earlier scans */
+    pawli_timer_mark from; /* start position */
+    pawli_timer_mark last; /* position of the last row read */
+    pawli_timer_mark
+        full;     /* of the last row of a full page that is not the last page; id 0: none */
+    bool bounded; /* the scan stopped at its limit */
 };
 
 static void scan_start(void *context)
@@ -79,7 +84,7 @@ static void scan_start(void *context)
 
     pawli_messages_truncate(page->list, page->had);
     page->last = page->from;
-    page->full = (pawl_timer_mark){{0}, {0}};
+    page->full = (pawli_timer_mark){{0}, 0};
     page->bounded = false;
 }
 
@@ -92,14 +97,14 @@ static pawl_status page_row(void *context, const pawli_row *row, pawl_error *err
         page->full = page->last;
         return PAWL_OK;
     }
-    page->last = (pawl_timer_mark){pawli_row_time(row, COLUMN_NEXT_ATTEMPT_AT),
-                                   {pawli_row_int(row, COLUMN_ID)}};
+    page->last = (pawli_timer_mark){pawli_row_time(row, COLUMN_NEXT_ATTEMPT_AT),
+                                    pawli_row_int(row, COLUMN_ID)};
     page->bounded = pawli_row_int(row, COLUMN_BOUNDED) != 0;
     return matches ? pawli_messages_add(page->list, row, err) : PAWL_OK;
 }
 
-static pawl_status page_scan_once(pawl_store *store, const pawl_timer_query *query,
-                                  pawl_timer_mark after, int64_t scan, struct page_scan *page,
+static pawl_status page_scan_once(pawl_store *store, const pawl_timer_filter *query,
+                                  pawli_timer_mark after, int64_t scan, struct page_scan *page,
                                   pawl_error *err)
 {
     pawli_param params[PARAM_COUNT + 2];
@@ -122,31 +127,31 @@ static pawl_status page_scan_once(pawl_store *store, const pawl_timer_query *que
 }
 
 /* The first scan normally fills the page; where matches are rare, later scans read more rows. */
-static pawl_status stored_pending(void *self, const pawl_timer_query *query,
-                                  pawl_messages **ret_list, pawl_timer_mark *ret_next,
-                                  pawl_error *err)
+static pawl_status stored_list(void *self, const pawl_timer_filter *query, pawl_messages **ret_list,
+                               pawl_page *ret_next, pawl_error *err)
 {
     PAWLI_AUTO(pawl_messages) list = NULL;
-    pawl_timer_mark after = stored_start_of(query);
+    pawli_timer_mark after;
     int64_t scan = query->limit + 1, rows_read = 0;
     struct page_scan page = {.limit = (size_t)query->limit};
-    pawl_status st = pawli_messages_new(&list, err);
+    pawl_status st = stored_start_of(query, &after, err);
 
+    if (st == PAWL_OK)
+        st = pawli_messages_new(&list, err);
     page.list = list;
     while (st == PAWL_OK) {
         st = page_scan_once(self, query, after, scan, &page, err);
         rows_read += scan;
-        if (st != PAWL_OK || page.full.id.value != 0 || !page.bounded || rows_read >= ROWS_READ_MAX)
+        if (st != PAWL_OK || page.full.id != 0 || !page.bounded || rows_read >= ROWS_READ_MAX)
             break;
         after = page.last;
         scan = scan * WIDER < ROWS_READ_MAX - rows_read ? scan * WIDER : ROWS_READ_MAX - rows_read;
     }
     if (st != PAWL_OK)
         return st;
-    if (page.full.id.value != 0)
-        *ret_next = page.full;
-    else
-        *ret_next = page.bounded ? page.last : (pawl_timer_mark){{0}, {0}};
+    if (page.full.id == 0 && page.bounded)
+        page.full = page.last;
+    pawli_page_write_timer(page.full, ret_next);
     *ret_list = pawl_messages_take(&list);
     return PAWL_OK;
 }
@@ -159,7 +164,7 @@ static pawl_status read_total(void *context, const pawli_row *row, pawl_error *e
     return PAWL_OK;
 }
 
-static pawl_status stored_count(void *self, const pawl_timer_query *query,
+static pawl_status stored_count(void *self, const pawl_timer_filter *query,
                                 pawl_timer_total *ret_total, pawl_error *err)
 {
     pawl_store *store = self;
@@ -173,8 +178,12 @@ static pawl_status stored_count(void *self, const pawl_timer_query *query,
         .context = &total,
     };
 
-    fill_params(query, stored_start_of(query), ROWS_READ_MAX, params);
-    pawl_status st = pawli_db_run(store->db, &op, err);
+    pawli_timer_mark after;
+    pawl_status st = stored_start_of(query, &after, err);
+    if (st != PAWL_OK)
+        return st;
+    fill_params(query, after, ROWS_READ_MAX, params);
+    st = pawli_db_run(store->db, &op, err);
     if (st == PAWL_OK)
         *ret_total = total;
     return st;
@@ -186,7 +195,7 @@ static const pawl_strategy strategy = {
     .schedule = stored_schedule,
     .cancel = stored_cancel,
     .get = stored_get,
-    .pending = stored_pending,
+    .list = stored_list,
     .count = stored_count,
 };
 

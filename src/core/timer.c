@@ -23,7 +23,7 @@ struct pawl_scheduler {
 static bool timer_is_whole(const pawl_strategy *strategy)
 {
     return strategy->name && strategy->schedule && strategy->cancel && strategy->get &&
-           strategy->pending && strategy->count;
+           strategy->list && strategy->count;
 }
 
 pawl_status pawl_scheduler_new(const pawl_strategy *strategy, void *take_self,
@@ -143,30 +143,29 @@ pawl_status pawl_timer_get(pawl_scheduler *scheduler, pawl_uuid id, pawl_message
     return scheduler->strategy->get(scheduler->self, id, ret_one, err);
 }
 
-static pawl_status read_query(const pawl_timer_query *given, pawl_timer_query *query,
+static pawl_status read_query(const pawl_timer_filter *given, pawl_timer_filter *query,
                               pawl_error *err)
 {
     pawl_status st;
 
-    *query = (pawl_timer_query)PAWL_TIMER_QUERY_INIT;
+    *query = (pawl_timer_filter)PAWL_TIMER_FILTER_INIT;
     st = pawli_options_copy(query, sizeof *query, given, err);
     if (st != PAWL_OK)
         return st;
     if (query->limit < 0 || query->limit > LIMIT_MAX)
         return pawli_fail(err, PAWL_E_INVALID, "the limit must be 0 (default) to %d", LIMIT_MAX);
-    if (query->due_from.us < 0 || query->due_before.us < 0 || query->after.id.value < 0)
-        return pawli_fail(err, PAWL_E_INVALID,
-                          "due_from, due_before and after must not be before 1970");
+    if (query->due_from.us < 0 || query->due_before.us < 0)
+        return pawli_fail(err, PAWL_E_INVALID, "due_from and due_before must not be before 1970");
     if (query->limit == 0)
         query->limit = LIMIT_DEFAULT;
     return PAWL_OK;
 }
 
-pawl_status pawl_timer_pending(pawl_scheduler *scheduler, const pawl_timer_query *given,
-                               pawl_messages **ret_list, pawl_timer_mark *ret_next, pawl_error *err)
+pawl_status pawl_timer_list(pawl_scheduler *scheduler, const pawl_timer_filter *given,
+                            pawl_messages **ret_list, pawl_page *ret_next, pawl_error *err)
 {
-    pawl_timer_query query;
-    pawl_timer_mark next = {{0}, {0}};
+    pawl_timer_filter query;
+    pawl_page next = PAWL_PAGE_INIT;
     pawl_status st = check_scheduler(scheduler, err);
 
     if (st == PAWL_OK && !ret_list)
@@ -174,16 +173,16 @@ pawl_status pawl_timer_pending(pawl_scheduler *scheduler, const pawl_timer_query
     if (st == PAWL_OK)
         st = read_query(given, &query, err);
     if (st == PAWL_OK)
-        st = scheduler->strategy->pending(scheduler->self, &query, ret_list, &next, err);
+        st = scheduler->strategy->list(scheduler->self, &query, ret_list, &next, err);
     if (st == PAWL_OK && ret_next)
         *ret_next = next;
     return st;
 }
 
-pawl_status pawl_timer_count(pawl_scheduler *scheduler, const pawl_timer_query *given,
+pawl_status pawl_timer_count(pawl_scheduler *scheduler, const pawl_timer_filter *given,
                              pawl_timer_total *ret_total, pawl_error *err)
 {
-    pawl_timer_query query;
+    pawl_timer_filter query;
     pawl_status st = check_scheduler(scheduler, err);
 
     if (st == PAWL_OK && !ret_total)
@@ -198,20 +197,20 @@ pawl_status pawl_timer_count(pawl_scheduler *scheduler, const pawl_timer_query *
 /* For strategies without a next_due function: reads page by page until a timer is found. */
 static pawl_status first_pending(pawl_scheduler *scheduler, pawl_wall *ret_due, pawl_error *err)
 {
-    pawl_timer_query query = PAWL_TIMER_QUERY_INIT;
+    pawl_timer_filter query = PAWL_TIMER_FILTER_INIT;
     pawl_wall due = PAWL_TIME_UNSET;
     pawl_status st;
 
     query.limit = 1;
     do {
         PAWLI_AUTO(pawl_messages) list = NULL;
-        pawl_timer_mark next = {{0}, {0}};
+        pawl_page next = PAWL_PAGE_INIT;
 
-        st = scheduler->strategy->pending(scheduler->self, &query, &list, &next, err);
+        st = scheduler->strategy->list(scheduler->self, &query, &list, &next, err);
         if (st == PAWL_OK && pawl_messages_count(list) > 0)
             due = pawl_message_next_attempt_at(pawl_messages_at(list, 0));
         query.after = next;
-    } while (st == PAWL_OK && due.us == 0 && query.after.id.value != 0);
+    } while (st == PAWL_OK && due.us == 0 && !PAWL_PAGE_IS_NONE(query.after));
     if (st == PAWL_OK)
         *ret_due = due;
     return st;

@@ -122,8 +122,7 @@ static pawl_status topic_add(void *context, const pawli_row *row, pawl_error *er
     return PAWL_OK;
 }
 
-pawl_status pawli_topics_due(pawl_store *store, int limit, pawl_topics **ret_topics,
-                             pawl_error *err)
+pawl_status pawli_topics_due(pawl_store *store, int limit, pawl_topics **ret_list, pawl_error *err)
 {
     PAWLI_AUTO(pawl_topics) topics = calloc(1, sizeof(pawl_topics));
     pawli_param params[] = {{"limit", pawli_int(limit)}};
@@ -141,16 +140,16 @@ pawl_status pawli_topics_due(pawl_store *store, int limit, pawl_topics **ret_top
         return pawli_fail(err, PAWL_E_NOMEM, "out of memory for the topics");
     st = pawli_db_run(store->db, &op, err);
     if (st == PAWL_OK)
-        *ret_topics = pawl_topics_take(&topics);
+        *ret_list = pawl_topics_take(&topics);
     return st;
 }
 
-pawl_status pawl_topic_list(pawl_store *store, pawl_topics **ret_topics, pawl_error *err)
+pawl_status pawl_topic_list(pawl_store *store, pawl_topics **ret_list, pawl_error *err)
 {
     PAWLI_AUTO(pawl_topics) topics = NULL;
 
-    if (!store || !ret_topics)
-        return pawli_fail(err, PAWL_E_INVALID, "store and ret_topics must not be NULL");
+    if (!store || !ret_list)
+        return pawli_fail(err, PAWL_E_INVALID, "store and ret_list must not be NULL");
     topics = calloc(1, sizeof *topics);
     if (!topics)
         return pawli_fail(err, PAWL_E_NOMEM, "out of memory for the topics");
@@ -160,7 +159,7 @@ pawl_status pawl_topic_list(pawl_store *store, pawl_topics **ret_topics, pawl_er
                    .context = topics};
     pawl_status st = pawli_db_run(store->db, &op, err);
     if (st == PAWL_OK)
-        *ret_topics = pawl_topics_take(&topics);
+        *ret_list = pawl_topics_take(&topics);
     return st;
 }
 

@@ -148,14 +148,14 @@ static void check_fences(struct race *race)
 static int64_t total(fixture *f, pawl_state state)
 {
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_stats *stats = NULL;
+    pawl_outbox_stats *stats = NULL;
     const pawl_topic_stats *topic;
     int64_t n;
 
     assert_ok(pawl_outbox_get_stats(fixture_store(f), &stats, &err), &err);
-    topic = pawl_stats_at(stats, 0);
+    topic = pawl_outbox_stats_at(stats, 0);
     n = state == PAWL_STATE_DONE ? topic->total_done : topic->total_cancelled;
-    pawl_stats_free(stats);
+    pawl_outbox_stats_free(stats);
     return n;
 }
 

@@ -95,7 +95,7 @@ PAWL_TEST_ON(sqlite, a_message_reads_as_expired_by_the_time_that_goes_on)
 {
     fixture *f = fixture_open(NULL);
     pawl_message_spec message = queue_message("t", "short-lived");
-    pawl_filter filter = PAWL_FILTER_INIT;
+    pawl_outbox_filter filter = PAWL_OUTBOX_FILTER_INIT;
     pawl_error err = PAWL_ERROR_INIT;
     pawl_messages *list = NULL;
 

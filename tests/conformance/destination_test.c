@@ -172,7 +172,7 @@ PAWL_TEST(a_topic_is_counted_over_all_its_destinations)
 {
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_stats *stats = NULL;
+    pawl_outbox_stats *stats = NULL;
 
     assert_ok(pawl_topic_dead_letters(fixture_store(f), "t", true, &err), &err);
     fixture_send(f, "t", "x");
@@ -181,11 +181,11 @@ PAWL_TEST(a_topic_is_counted_over_all_its_destinations)
     queue_ack(f, queue_owner(1), queue_claim_for(f, queue_owner(1), MINUTE_MS, 1, "a"));
     queue_fail(f, queue_owner(1), queue_claim_for(f, queue_owner(1), MINUTE_MS, 1, "b"), "no");
     assert_ok(pawl_outbox_get_stats(fixture_store(f), &stats, &err), &err);
-    assert_int_equal(1, pawl_stats_count(stats));
-    assert_int_equal(1, pawl_stats_at(stats, 0)->ready);
-    assert_int_equal(1, pawl_stats_at(stats, 0)->total_done);
-    assert_int_equal(1, pawl_stats_at(stats, 0)->total_failed);
-    pawl_stats_free(stats);
+    assert_int_equal(1, pawl_outbox_stats_count(stats));
+    assert_int_equal(1, pawl_outbox_stats_at(stats, 0)->ready);
+    assert_int_equal(1, pawl_outbox_stats_at(stats, 0)->total_done);
+    assert_int_equal(1, pawl_outbox_stats_at(stats, 0)->total_failed);
+    pawl_outbox_stats_free(stats);
     assert_int_equal(1, fixture_count(f, "SELECT count(*) FROM {dead}"));
     queue_check(f);
 }

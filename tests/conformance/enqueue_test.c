@@ -65,7 +65,7 @@ PAWL_TEST(a_message_is_sent_in_one_line)
     assert_int_equal(PAWL_OK,
                      pawl_send(fixture_store(f), "greeting", payload, sizeof payload, &err));
     assert_int_equal(PAWL_OK, pawl_send(fixture_store(f), "greeting", NULL, 0, NULL));
-    pawl_filter filter = PAWL_FILTER_INIT;
+    pawl_outbox_filter filter = PAWL_OUTBOX_FILTER_INIT;
     filter.topic = "greeting";
     filter.with_payload = true;
     assert_int_equal(PAWL_OK, pawl_outbox_list(fixture_store(f), &filter, &list, NULL, &err));

@@ -23,9 +23,9 @@ PAWL_TEST(messages_past_their_time_to_live_are_never_claimed)
 static size_t count_listed(fixture *f, unsigned states)
 {
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_filter filter = PAWL_FILTER_INIT;
+    pawl_outbox_filter filter = PAWL_OUTBOX_FILTER_INIT;
     pawl_messages *list = NULL;
-    pawl_work_id next;
+    pawl_page next;
     size_t count;
 
     filter.states = states;
@@ -41,7 +41,7 @@ PAWL_TEST(messages_past_their_time_to_live_read_as_expired_before_maintenance)
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
     pawl_work_id leased = send_expiring(f, "held", 10 * SECOND_MS);
-    pawl_stats *stats = NULL;
+    pawl_outbox_stats *stats = NULL;
 
     fixture_claim(f, queue_owner(1), HOUR_MS, 1);
     pawl_work_id failed = send_expiring(f, "failed", 10 * SECOND_MS);
@@ -60,16 +60,16 @@ PAWL_TEST(messages_past_their_time_to_live_read_as_expired_before_maintenance)
     assert_int_equal(0, count_listed(f, 1U << PAWL_STATE_FAILED));
     assert_int_equal(2, count_listed(f, 1U << PAWL_STATE_READY | 1U << PAWL_STATE_RUNNING));
     assert_status(PAWL_OK, pawl_outbox_get_stats(fixture_store(f), &stats, &err), &err);
-    assert_int_equal(1, pawl_stats_at(stats, 0)->ready);
-    assert_int_equal(1, pawl_stats_at(stats, 0)->running);
-    assert_int_equal(2, pawl_stats_at(stats, 0)->depth_estimate);
-    assert_int_equal(2, pawl_stats_at(stats, 0)->total_expired);
-    pawl_stats_free(stats);
+    assert_int_equal(1, pawl_outbox_stats_at(stats, 0)->ready);
+    assert_int_equal(1, pawl_outbox_stats_at(stats, 0)->running);
+    assert_int_equal(2, pawl_outbox_stats_at(stats, 0)->depth_estimate);
+    assert_int_equal(2, pawl_outbox_stats_at(stats, 0)->total_expired);
+    pawl_outbox_stats_free(stats);
     assert_int_equal(2, queue_expire(f));
     assert_int_equal(2, count_listed(f, 1U << PAWL_STATE_EXPIRED));
     assert_status(PAWL_OK, pawl_outbox_get_stats(fixture_store(f), &stats, &err), &err);
-    assert_int_equal(2, pawl_stats_at(stats, 0)->total_expired);
-    pawl_stats_free(stats);
+    assert_int_equal(2, pawl_outbox_stats_at(stats, 0)->total_expired);
+    pawl_outbox_stats_free(stats);
     queue_check(f);
 }
 

@@ -12,7 +12,7 @@ static void free_records(void *records)
 }
 
 /* The ids of a page, with a space between. */
-static const char *ids(fixture *f, const pawl_inbox_filter *filter, int64_t *ret_next)
+static const char *ids(fixture *f, const pawl_inbox_filter *filter, pawl_page *ret_next)
 {
     pawl_error err = PAWL_ERROR_INIT;
     pawl_inbox_records *list = NULL;
@@ -61,10 +61,10 @@ PAWL_TEST(a_list_is_newest_first_and_filtered)
 {
     fixture *f = with_all_states();
     pawl_inbox_filter filter = PAWL_INBOX_FILTER_INIT;
-    int64_t next = 99;
+    pawl_page next = {"99"};
 
     assert_string_equal("processing seen dead done", ids(f, NULL, &next));
-    assert_int_equal(0, next);
+    assert_true(PAWL_PAGE_IS_NONE(next));
     filter.states = BIT(PAWL_INBOX_DEAD);
     assert_string_equal("dead", ids(f, &filter, NULL));
     filter.states = BIT(PAWL_INBOX_SEEN);
@@ -86,11 +86,11 @@ PAWL_TEST(pages_follow_each_other)
     for (int i = 1; i <= 7; i++)
         inbox_done(inbox_begin(f, test_note("%d", i), NULL), NULL);
     filter.limit = 3;
-    assert_string_equal("7 6 5", ids(f, &filter, &filter.before));
-    assert_string_equal("4 3 2", ids(f, &filter, &filter.before));
+    assert_string_equal("7 6 5", ids(f, &filter, &filter.after));
+    assert_string_equal("4 3 2", ids(f, &filter, &filter.after));
     inbox_done(inbox_begin(f, "8", NULL), NULL);
-    assert_string_equal("1", ids(f, &filter, &filter.before));
-    assert_int_equal(0, filter.before);
+    assert_string_equal("1", ids(f, &filter, &filter.after));
+    assert_true(PAWL_PAGE_IS_NONE(filter.after));
 }
 
 PAWL_TEST(counts_show_stuck_deliveries)
@@ -220,7 +220,7 @@ PAWL_TEST(bad_arguments_are_refused)
     bad.limit = 10001;
     assert_status(PAWL_E_INVALID, pawl_inbox_list(store, &bad, &list, NULL, &err), &err);
     bad.limit = 0;
-    bad.before = -1;
+    bad.after = (pawl_page){"-1"};
     assert_status(PAWL_E_INVALID, pawl_inbox_list(store, &bad, &list, NULL, &err), &err);
     assert_null(list);
     assert_status(PAWL_E_INVALID, pawl_inbox_retry(NULL, NULL, NULL, NULL, &err), &err);

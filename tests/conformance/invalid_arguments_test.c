@@ -378,7 +378,7 @@ PAWL_TEST(lists_of_ids_and_filters_are_checked)
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
     pawl_store *store = fixture_store(f);
-    pawl_filter filter = PAWL_FILTER_INIT;
+    pawl_outbox_filter filter = PAWL_OUTBOX_FILTER_INIT;
     pawl_messages *list = NULL;
     pawl_work_id id = {1};
 
@@ -392,6 +392,10 @@ PAWL_TEST(lists_of_ids_and_filters_are_checked)
     filter.limit = 10001;
     assert_status(PAWL_E_INVALID, pawl_outbox_list(store, &filter, &list, NULL, &err), &err);
     filter.limit = 0;
+    filter.after = (pawl_page){"a name"};
+    assert_status(PAWL_E_INVALID, pawl_outbox_list(store, &filter, &list, NULL, &err), &err);
+    assert_says(&err, "after");
+    filter.after = (pawl_page)PAWL_PAGE_INIT;
     filter.states = 1u << PAWL_STATE_COUNT;
     assert_status(PAWL_E_INVALID, pawl_outbox_list(store, &filter, &list, NULL, &err), &err);
     assert_says(&err, "states");
@@ -435,7 +439,7 @@ static int use_after_fork(pawl_store *store)
 {
     pawl_message_spec message = queue_message("t", "x");
     pawl_messages *list = NULL;
-    pawl_stats *stats = NULL;
+    pawl_outbox_stats *stats = NULL;
     pawl_wall now;
 
     return pawl_outbox_enqueue(store, &message, NULL, NULL) != PAWL_E_MISUSE ||

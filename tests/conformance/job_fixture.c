@@ -90,7 +90,7 @@ pawl_runs *job_runs(fixture *f, const char *name)
 
     filter.limit = 10000;
     filter.with_output = true;
-    assert_ok(pawl_job_runs(fixture_store(f), name, &filter, &runs, NULL, &err), &err);
+    assert_ok(pawl_run_list(fixture_store(f), name, &filter, &runs, NULL, &err), &err);
     test_defer(free_runs, runs);
     return runs;
 }

@@ -212,7 +212,7 @@ PAWL_TEST(runs_are_listed_in_pages_and_by_state)
     pawl_run_filter filter = PAWL_RUN_FILTER_INIT;
     pawl_error err = PAWL_ERROR_INIT;
     pawl_runs *page = NULL;
-    int64_t next = 0;
+    pawl_page next = PAWL_PAGE_INIT;
     int pages = 0, seen = 0;
 
     job_add(f, "a", "* * * * *");
@@ -223,19 +223,19 @@ PAWL_TEST(runs_are_listed_in_pages_and_by_state)
     filter.states = 1u << PAWL_RUN_SKIPPED;
     filter.limit = 3;
     do {
-        filter.before = next;
-        assert_ok(pawl_job_runs(fixture_store(f), "a", &filter, &page, &next, &err), &err);
+        filter.after = next;
+        assert_ok(pawl_run_list(fixture_store(f), "a", &filter, &page, &next, &err), &err);
         for (size_t i = 0; i < pawl_runs_count(page); i++, seen++)
             assert_string_equal("a", pawl_runs_at(page, i)->job);
         pawl_runs_free(page);
         pages++;
-    } while (next != 0);
+    } while (!PAWL_PAGE_IS_NONE(next));
     assert_int_equal(4, seen);
     assert_int_equal(2, pages);
     filter = (pawl_run_filter)PAWL_RUN_FILTER_INIT;
-    assert_ok(pawl_job_runs(fixture_store(f), NULL, &filter, &page, &next, &err), &err);
+    assert_ok(pawl_run_list(fixture_store(f), NULL, &filter, &page, &next, &err), &err);
     assert_int_equal(10, pawl_runs_count(page));
-    assert_int_equal(0, next);
+    assert_true(PAWL_PAGE_IS_NONE(next));
     pawl_runs_free(page);
 }
 

@@ -114,13 +114,18 @@ PAWL_TEST(calls_with_missing_arguments)
     assert_status(PAWL_E_INVALID, pawl_job_get(store, "j", NULL, &err), &err);
     assert_status(PAWL_E_INVALID, pawl_job_trigger(NULL, "j", NULL, NULL, &err), &err);
     assert_status(PAWL_E_INVALID, pawl_job_delete(store, NULL, NULL, &err), &err);
-    assert_status(PAWL_E_INVALID, pawl_job_runs(store, NULL, NULL, NULL, NULL, &err), &err);
-    assert_status(PAWL_E_NOT_FOUND, pawl_job_runs(store, "j", NULL, &runs, NULL, &err), &err);
-    assert_status(PAWL_E_NOT_FOUND, pawl_job_run(store, 1, &runs, &err), &err);
+    assert_status(PAWL_E_INVALID, pawl_run_list(store, NULL, NULL, NULL, NULL, &err), &err);
+    assert_status(PAWL_E_NOT_FOUND, pawl_run_list(store, "j", NULL, &runs, NULL, &err), &err);
+    assert_status(PAWL_E_NOT_FOUND, pawl_run_get(store, 1, &runs, &err), &err);
     filter.states = 1u << PAWL_RUN_STATE_COUNT;
-    assert_status(PAWL_E_INVALID, pawl_job_runs(store, NULL, &filter, &runs, NULL, &err), &err);
+    assert_status(PAWL_E_INVALID, pawl_run_list(store, NULL, &filter, &runs, NULL, &err), &err);
+    filter = (pawl_run_filter){sizeof filter, .after = {"a"}};
+    assert_status(PAWL_E_INVALID, pawl_run_list(store, NULL, &filter, &runs, NULL, &err), &err);
+    job_filter.after = (pawl_page){"\xff"};
+    assert_status(PAWL_E_INVALID, pawl_job_list(store, &job_filter, &jobs, NULL, &err), &err);
+    job_filter.after = (pawl_page)PAWL_PAGE_INIT;
     job_filter.limit = 10001;
-    assert_status(PAWL_E_INVALID, pawl_job_list(store, &job_filter, &jobs, &err), &err);
+    assert_status(PAWL_E_INVALID, pawl_job_list(store, &job_filter, &jobs, NULL, &err), &err);
     assert_null(jobs);
     assert_null(runs);
 }

@@ -109,7 +109,7 @@ PAWL_TEST_ON(postgres, the_worker_role_may_schedule_and_the_sender_role_may_not)
             assert_ok(pawl_queue_ack_output(store, queue_owner(1), receipt, "o", 1, &err), &err);
             pawl_messages_free(list);
             assert_ok(pawl_job_trigger(store, "j", NULL, NULL, &err), &err);
-            assert_ok(pawl_job_runs(store, "j", NULL, &runs, NULL, &err), &err);
+            assert_ok(pawl_run_list(store, "j", NULL, &runs, NULL, &err), &err);
             assert_int_equal(2, pawl_runs_count(runs));
             pawl_runs_free(runs);
             assert_ok(pawl_job_disable(store, "j", NULL, &err), &err);

@@ -42,16 +42,16 @@ const char *lanes_take(fixture *f)
 const char *lanes_totals(fixture *f)
 {
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_stats *stats = NULL;
+    pawl_outbox_stats *stats = NULL;
     const char *text = "";
 
     fixture_reopen(f); /* a store remembers its last result for a moment */
     assert_ok(pawl_outbox_get_stats(fixture_store(f), &stats, &err), &err);
-    for (size_t i = 0; i < pawl_stats_count(stats); i++) {
-        const pawl_topic_stats *one = pawl_stats_at(stats, i);
+    for (size_t i = 0; i < pawl_outbox_stats_count(stats); i++) {
+        const pawl_topic_stats *one = pawl_outbox_stats_at(stats, i);
         text = test_note("%s%s%s %lld %lld", text, *text ? ", " : "", one->topic,
                          (long long)one->total_done, (long long)one->total_failed);
     }
-    pawl_stats_free(stats);
+    pawl_outbox_stats_free(stats);
     return text;
 }

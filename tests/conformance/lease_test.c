@@ -234,12 +234,18 @@ static const char *list(fixture *f, const char *after, int limit, bool only_owne
     pawl_error err = PAWL_ERROR_INIT;
     pawl_lease_filter filter = PAWL_LEASE_FILTER_INIT;
     pawl_leases *leases = NULL;
+    pawl_page next = {"unset"};
 
-    filter.after = after;
+    if (after)
+        snprintf(filter.after.text, sizeof filter.after.text, "%s", after);
     filter.limit = limit;
     filter.only_owned = only_owned;
-    assert_ok(pawl_lease_list(fixture_store(f), &filter, &leases, &err), &err);
+    assert_ok(pawl_lease_list(fixture_store(f), &filter, &leases, &next, &err), &err);
     const char *names = names_of(leases);
+    size_t count = pawl_leases_count(leases);
+    assert_string_equal(
+        count < (size_t)(limit ? limit : 100) ? "" : pawl_leases_at(leases, count - 1)->name,
+        next.text);
     pawl_leases_free(leases);
     return names;
 }
@@ -318,9 +324,11 @@ PAWL_TEST(bad_arguments_change_nothing)
     REFUSED(pawl_lease_renew(store, "it", queue_owner(1), 1, TTL_MS, NULL, &err));
     REFUSED(pawl_lease_release(store, "it", no_owner, 1, NULL, &err));
     REFUSED(pawl_lease_get(store, "it", NULL, &err));
-    REFUSED(pawl_lease_list(store, &filter, NULL, &err));
+    REFUSED(pawl_lease_list(store, &filter, NULL, NULL, &err));
     filter.limit = -1;
-    REFUSED(pawl_lease_list(store, &filter, &leases, &err));
+    REFUSED(pawl_lease_list(store, &filter, &leases, NULL, &err));
+    filter = (pawl_lease_filter){sizeof filter, .after = {"\xff"}};
+    REFUSED(pawl_lease_list(store, &filter, &leases, NULL, &err));
     force.by = "";
     REFUSED(pawl_lease_force_release(store, "it", &force, &leases, &err));
     REFUSED(pawl_lease_clean(store, -1, NULL, NULL, &err));

@@ -1,7 +1,7 @@
 /* tests/conformance/list_test.c - get, find and list: reading what is stored. */
 #include "queue_fixture.h"
 
-static pawl_messages *list(fixture *f, const pawl_filter *filter, pawl_work_id *next)
+static pawl_messages *list(fixture *f, const pawl_outbox_filter *filter, pawl_page *next)
 {
     pawl_error err = PAWL_ERROR_INIT;
     pawl_messages *found = NULL;
@@ -10,7 +10,7 @@ static pawl_messages *list(fixture *f, const pawl_filter *filter, pawl_work_id *
     return queue_keep(found);
 }
 
-static const char *list_text(fixture *f, pawl_filter filter)
+static const char *list_text(fixture *f, pawl_outbox_filter filter)
 {
     filter.with_payload = true;
     return queue_payloads(list(f, &filter, NULL));
@@ -62,16 +62,16 @@ PAWL_TEST(an_unknown_id_is_not_found)
 PAWL_TEST(a_list_is_newest_first_and_leaves_payloads_out_unless_asked)
 {
     fixture *f = fixture_open(NULL);
-    pawl_filter filter = PAWL_FILTER_INIT;
+    pawl_outbox_filter filter = PAWL_OUTBOX_FILTER_INIT;
     pawl_messages *found;
-    pawl_work_id next = {-1};
+    pawl_page next = {"-1"};
 
     for (int i = 0; i < 3; i++)
         fixture_send(f, "t", test_note("%d", i));
     assert_string_equal("2 1 0", list_text(f, filter));
     found = list(f, &filter, &next);
     assert_int_equal(3, pawl_messages_count(found));
-    assert_int_equal(0, next.value);
+    assert_true(PAWL_PAGE_IS_NONE(next));
     for (size_t i = 0; i < 3; i++) {
         size_t size = 9;
 
@@ -84,16 +84,16 @@ PAWL_TEST(a_list_is_newest_first_and_leaves_payloads_out_unless_asked)
 PAWL_TEST(an_empty_store_lists_nothing)
 {
     fixture *f = fixture_open(NULL);
-    pawl_work_id next = {-1};
+    pawl_page next = {"-1"};
 
     assert_int_equal(0, pawl_messages_count(list(f, NULL, &next)));
-    assert_int_equal(0, next.value);
+    assert_true(PAWL_PAGE_IS_NONE(next));
 }
 
 PAWL_TEST(a_message_is_scheduled_until_it_is_due)
 {
     fixture *f = fixture_open(NULL);
-    pawl_filter filter = PAWL_FILTER_INIT;
+    pawl_outbox_filter filter = PAWL_OUTBOX_FILTER_INIT;
     pawl_work_id later = queue_send_after(f, "t", "later", HOUR_MS);
     pawl_work_id retried = fixture_send(f, "t", "retried");
     pawl_error err = PAWL_ERROR_INIT;
@@ -120,7 +120,7 @@ PAWL_TEST(a_message_is_scheduled_until_it_is_due)
 PAWL_TEST(every_state_can_be_listed)
 {
     fixture *f = fixture_open(NULL);
-    pawl_filter filter = PAWL_FILTER_INIT;
+    pawl_outbox_filter filter = PAWL_OUTBOX_FILTER_INIT;
 
     one_of_each(f);
     for (int state = 0; state < PAWL_STATE_COUNT; state++) {
@@ -143,7 +143,7 @@ PAWL_TEST(every_state_can_be_listed)
 PAWL_TEST(a_list_can_be_narrowed)
 {
     fixture *f = fixture_open(NULL);
-    pawl_filter filter = PAWL_FILTER_INIT;
+    pawl_outbox_filter filter = PAWL_OUTBOX_FILTER_INIT;
     pawl_message_spec message = queue_message("b", "correlated");
 
     fixture_send(f, "a", "first");
@@ -169,8 +169,8 @@ PAWL_TEST(a_list_can_be_narrowed)
 
 static void walk_pages(fixture *f, unsigned states, int limit, size_t expected)
 {
-    pawl_filter filter = PAWL_FILTER_INIT;
-    pawl_work_id next = {0};
+    pawl_outbox_filter filter = PAWL_OUTBOX_FILTER_INIT;
+    pawl_page next = PAWL_PAGE_INIT;
     int64_t last = INT64_MAX;
     size_t total = 0;
 
@@ -179,7 +179,7 @@ static void walk_pages(fixture *f, unsigned states, int limit, size_t expected)
     do {
         pawl_messages *page;
 
-        filter.before = next;
+        filter.after = next;
         page = list(f, &filter, &next);
         assert_true(pawl_messages_count(page) <= (size_t)limit);
         for (size_t i = 0; i < pawl_messages_count(page); i++) {
@@ -190,7 +190,7 @@ static void walk_pages(fixture *f, unsigned states, int limit, size_t expected)
         }
         total += pawl_messages_count(page);
         assert_true(total <= expected);
-    } while (next.value != 0);
+    } while (!PAWL_PAGE_IS_NONE(next));
     assert_int_equal(expected, total);
 }
 
@@ -213,33 +213,33 @@ PAWL_TEST(pages_follow_each_other_without_gap_or_overlap)
 PAWL_TEST(a_page_has_a_hundred_messages_by_default)
 {
     fixture *f = fixture_open(NULL);
-    pawl_work_id next = {0};
+    pawl_page next = PAWL_PAGE_INIT;
 
     for (int i = 0; i < 101; i++)
         fixture_send(f, "t", "x");
     assert_int_equal(100, pawl_messages_count(list(f, NULL, &next)));
-    assert_true(next.value > 0);
+    assert_false(PAWL_PAGE_IS_NONE(next));
 }
 
 PAWL_TEST(new_messages_do_not_disturb_the_next_page)
 {
     fixture *f = fixture_open(NULL);
-    pawl_filter filter = PAWL_FILTER_INIT;
+    pawl_outbox_filter filter = PAWL_OUTBOX_FILTER_INIT;
 
     for (int i = 0; i < 4; i++)
         fixture_send(f, "t", test_note("%d", i));
     filter.limit = 2;
     filter.with_payload = true;
-    assert_string_equal("3 2", queue_payloads(list(f, &filter, &filter.before)));
+    assert_string_equal("3 2", queue_payloads(list(f, &filter, &filter.after)));
     fixture_send(f, "t", "new");
-    assert_string_equal("1 0", queue_payloads(list(f, &filter, &filter.before)));
+    assert_string_equal("1 0", queue_payloads(list(f, &filter, &filter.after)));
 }
 
 PAWL_TEST(a_rare_match_behind_many_rows_is_reached_page_by_page)
 {
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_filter filter = PAWL_FILTER_INIT;
+    pawl_outbox_filter filter = PAWL_OUTBOX_FILTER_INIT;
     pawl_message_spec *messages = test_malloc(PAWL_BATCH_MAX * sizeof *messages);
     size_t found = 0;
     int pages = 0;
@@ -252,9 +252,9 @@ PAWL_TEST(a_rare_match_behind_many_rows_is_reached_page_by_page)
     test_free(messages);
     filter.topic = "rare";
     do {
-        found += pawl_messages_count(list(f, &filter, &filter.before));
+        found += pawl_messages_count(list(f, &filter, &filter.after));
         pages++;
-    } while (filter.before.value != 0);
+    } while (!PAWL_PAGE_IS_NONE(filter.after));
     assert_int_equal(1, found);
     assert_in_range(pages, 2, 3);
 }

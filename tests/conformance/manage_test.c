@@ -186,10 +186,10 @@ PAWL_TEST(purge_skips_unfinished_messages)
     queue_check(f);
 }
 
-typedef pawl_status (*matching_fn)(pawl_store *store, const pawl_filter *filter,
+typedef pawl_status (*matching_fn)(pawl_store *store, const pawl_outbox_filter *filter,
                                    size_t *ret_changed, pawl_error *err);
 
-static size_t matching(fixture *f, matching_fn fn, const pawl_filter *filter)
+static size_t matching(fixture *f, matching_fn fn, const pawl_outbox_filter *filter)
 {
     pawl_error err = PAWL_ERROR_INIT;
     size_t changed = 99;
@@ -201,7 +201,7 @@ static size_t matching(fixture *f, matching_fn fn, const pawl_filter *filter)
 PAWL_TEST(cancel_redrive_and_purge_work_by_filter)
 {
     fixture *f = fixture_open(NULL);
-    pawl_filter filter = PAWL_FILTER_INIT;
+    pawl_outbox_filter filter = PAWL_OUTBOX_FILTER_INIT;
 
     for (int i = 0; i < 12; i++)
         fixture_send(f, i % 3 ? "a" : "b", "x");
@@ -227,7 +227,7 @@ PAWL_TEST(a_filtered_change_reaches_more_than_one_page)
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
     pawl_message_spec messages[2300];
-    pawl_filter filter = PAWL_FILTER_INIT;
+    pawl_outbox_filter filter = PAWL_OUTBOX_FILTER_INIT;
 
     for (size_t i = 0; i < COUNT_OF(messages); i++)
         messages[i] = queue_message(i % 2 ? "odd" : "even", "x");

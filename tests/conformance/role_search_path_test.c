@@ -254,7 +254,7 @@ PAWL_TEST_ON(postgres, no_planted_code_runs_in_the_library)
     pawl_error err = PAWL_ERROR_INIT;
     pawl_message_spec message = queue_message("t", "x");
     pawl_messages *list = NULL;
-    pawl_stats *stats = NULL;
+    pawl_outbox_stats *stats = NULL;
     pawl_lease_grant grant;
     pawl_enqueued sent;
 
@@ -281,7 +281,7 @@ PAWL_TEST_ON(postgres, no_planted_code_runs_in_the_library)
     assert_ok(pawl_outbox_list(guest, NULL, &list, NULL, &err), &err);
     queue_keep(list);
     assert_ok(pawl_outbox_get_stats(guest, &stats, &err), &err);
-    pawl_stats_free(stats);
+    pawl_outbox_stats_free(stats);
     assert_ok(pawl_topic_pause(guest, "t", NULL, &err), &err);
     assert_ok(pawl_topic_resume(guest, "t", NULL, &err), &err);
     assert_ok(pawl_lease_acquire(guest, "l", queue_owner(1), MINUTE_MS, NULL, &grant, &err), &err);

@@ -126,7 +126,7 @@ PAWL_TEST_ON(postgres, a_worker_role_may_own_leases_and_only_an_administrator_re
     assert_ok(
         pawl_lease_renew(worker.store, "it", queue_owner(1), grant.fence, MINUTE_MS, &grant, &err),
         &err);
-    assert_ok(pawl_lease_list(worker.store, NULL, &list, &err), &err);
+    assert_ok(pawl_lease_list(worker.store, NULL, &list, NULL, &err), &err);
     pawl_leases_free(list);
     assert_status(PAWL_E_DENIED, pawl_lease_force_release(worker.store, "it", NULL, NULL, &err),
                   &err);
@@ -142,7 +142,7 @@ PAWL_TEST_ON(postgres, an_administrator_may_do_everything)
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
     pawl_message_spec message = queue_message("t", "x");
-    pawl_stats *stats = NULL;
+    pawl_outbox_stats *stats = NULL;
     pawl_messages *list = NULL;
     static struct guest guest;
     pawl_enqueued sent;
@@ -157,7 +157,7 @@ PAWL_TEST_ON(postgres, an_administrator_may_do_everything)
     assert_ok(pawl_outbox_list(guest.store, NULL, &list, NULL, &err), &err);
     pawl_messages_free(list);
     assert_ok(pawl_outbox_get_stats(guest.store, &stats, &err), &err);
-    pawl_stats_free(stats);
+    pawl_outbox_stats_free(stats);
     assert_ok(pawl_outbox_purge(guest.store, &sent.work_id, 1, &changed, &err), &err);
     assert_int_equal(1, changed);
     go(&guest);

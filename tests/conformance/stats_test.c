@@ -5,20 +5,20 @@
 
 static void free_stats(void *stats)
 {
-    pawl_stats_free(stats);
+    pawl_outbox_stats_free(stats);
 }
 
 /* Freshly read: what other stores and the clock did meanwhile counts as well. */
 static const pawl_topic_stats *topic_stats(fixture *f, const char *topic)
 {
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_stats *stats = NULL;
+    pawl_outbox_stats *stats = NULL;
 
     fixture_reopen(f);
     assert_ok(pawl_outbox_get_stats(fixture_store(f), &stats, &err), &err);
     test_defer(free_stats, stats);
-    for (size_t i = 0; i < pawl_stats_count(stats); i++) {
-        const pawl_topic_stats *at = pawl_stats_at(stats, i);
+    for (size_t i = 0; i < pawl_outbox_stats_count(stats); i++) {
+        const pawl_topic_stats *at = pawl_outbox_stats_at(stats, i);
 
         if (strcmp(at->topic, topic) == 0)
             return at;
@@ -30,12 +30,12 @@ PAWL_TEST(an_empty_store_has_no_topics)
 {
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_stats *stats = NULL;
+    pawl_outbox_stats *stats = NULL;
 
     assert_ok(pawl_outbox_get_stats(fixture_store(f), &stats, &err), &err);
-    assert_int_equal(0, pawl_stats_count(stats));
-    assert_null(pawl_stats_at(stats, 0));
-    pawl_stats_free(stats);
+    assert_int_equal(0, pawl_outbox_stats_count(stats));
+    assert_null(pawl_outbox_stats_at(stats, 0));
+    pawl_outbox_stats_free(stats);
 }
 
 PAWL_TEST(stats_count_ready_and_running_messages)
@@ -144,7 +144,7 @@ PAWL_TEST(topics_are_sorted_and_counted_apart)
 {
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_stats *stats = NULL;
+    pawl_outbox_stats *stats = NULL;
     static const char *const topics[] = {"beta", "alpha", "gamma", "Alpha"};
     static const char *const sorted[] = {"Alpha", "alpha", "beta", "gamma"};
 
@@ -153,12 +153,12 @@ PAWL_TEST(topics_are_sorted_and_counted_apart)
             fixture_send(f, topics[i], "x");
     assert_ok(pawl_outbox_get_stats(fixture_store(f), &stats, &err), &err);
     test_defer(free_stats, stats);
-    assert_int_equal(4, pawl_stats_count(stats));
+    assert_int_equal(4, pawl_outbox_stats_count(stats));
     for (size_t i = 0; i < 4; i++)
-        assert_string_equal(sorted[i], pawl_stats_at(stats, i)->topic);
-    assert_int_equal(4, pawl_stats_at(stats, 0)->ready);
-    assert_int_equal(1, pawl_stats_at(stats, 2)->ready);
-    assert_null(pawl_stats_at(stats, 4));
+        assert_string_equal(sorted[i], pawl_outbox_stats_at(stats, i)->topic);
+    assert_int_equal(4, pawl_outbox_stats_at(stats, 0)->ready);
+    assert_int_equal(1, pawl_outbox_stats_at(stats, 2)->ready);
+    assert_null(pawl_outbox_stats_at(stats, 4));
 }
 
 static void send_many(fixture *f, const char *topic, int count)
@@ -196,13 +196,13 @@ PAWL_TEST(a_change_through_the_store_shows_in_its_next_stats)
 {
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_stats *stats = NULL;
+    pawl_outbox_stats *stats = NULL;
 
     fixture_send(f, "t", "x");
     for (int64_t expected = 1; expected < 4; expected++) {
         assert_ok(pawl_outbox_get_stats(fixture_store(f), &stats, &err), &err);
-        assert_int_equal(expected, pawl_stats_at(stats, 0)->ready);
-        pawl_stats_free(stats);
+        assert_int_equal(expected, pawl_outbox_stats_at(stats, 0)->ready);
+        pawl_outbox_stats_free(stats);
         fixture_send(f, "t", "x");
     }
 }

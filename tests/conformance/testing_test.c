@@ -123,7 +123,7 @@ static void send_delayed(pawl_testing *testing, const char *topic, int64_t delay
 
 static size_t count_messages(pawl_testing *testing)
 {
-    pawl_filter filter = PAWL_FILTER_INIT;
+    pawl_outbox_filter filter = PAWL_OUTBOX_FILTER_INIT;
     pawl_error err = PAWL_ERROR_INIT;
     pawl_messages *list = NULL;
 

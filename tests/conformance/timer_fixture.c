@@ -56,14 +56,14 @@ static pawl_status own_get(void *self, pawl_uuid id, pawl_messages **ret_one, pa
     return pawl_timer_get(((own *)self)->inner, id, ret_one, err);
 }
 
-static pawl_status own_pending(void *self, const pawl_timer_query *query, pawl_messages **ret_list,
-                               pawl_timer_mark *ret_next, pawl_error *err)
+static pawl_status own_list(void *self, const pawl_timer_filter *query, pawl_messages **ret_list,
+                            pawl_page *ret_next, pawl_error *err)
 {
-    return pawl_timer_pending(((own *)self)->inner, query, ret_list, ret_next, err);
+    return pawl_timer_list(((own *)self)->inner, query, ret_list, ret_next, err);
 }
 
-static pawl_status own_count(void *self, const pawl_timer_query *query, pawl_timer_total *ret_total,
-                             pawl_error *err)
+static pawl_status own_count(void *self, const pawl_timer_filter *query,
+                             pawl_timer_total *ret_total, pawl_error *err)
 {
     return pawl_timer_count(((own *)self)->inner, query, ret_total, err);
 }
@@ -80,7 +80,7 @@ static const pawl_strategy own_strategy = {
     .schedule = own_schedule,
     .cancel = own_cancel,
     .get = own_get,
-    .pending = own_pending,
+    .list = own_list,
     .count = own_count,
     .take_due = own_take_due,
     .free = free,
@@ -269,20 +269,20 @@ const char *timers_deliver(timers *t, int limit)
     return queue_payloads(list);
 }
 
-const char *timers_pending(timers *t, const pawl_timer_query *given)
+const char *timers_pending(timers *t, const pawl_timer_filter *given)
 {
-    pawl_timer_query query = PAWL_TIMER_QUERY_INIT;
+    pawl_timer_filter query = PAWL_TIMER_FILTER_INIT;
     pawl_error err = PAWL_ERROR_INIT;
     pawl_messages *list = NULL;
 
     if (given)
         query = *given;
     query.with_payload = true;
-    assert_ok(pawl_timer_pending(t->scheduler, &query, &list, NULL, &err), &err);
+    assert_ok(pawl_timer_list(t->scheduler, &query, &list, NULL, &err), &err);
     return queue_payloads(queue_keep(list));
 }
 
-int64_t timers_count(timers *t, const pawl_timer_query *query)
+int64_t timers_count(timers *t, const pawl_timer_filter *query)
 {
     pawl_error err = PAWL_ERROR_INIT;
     pawl_timer_total total = {-1, true};

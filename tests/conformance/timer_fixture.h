@@ -35,8 +35,8 @@ pawl_enqueued timers_after(timers *t, const char *topic, const char *payload, in
 /* Let up to `limit` due ones be delivered; their payloads in order, "a b c". */
 const char *timers_deliver(timers *t, int limit);
 /* The payloads of what is pending, in order; `given` may be NULL. */
-const char *timers_pending(timers *t, const pawl_timer_query *given);
-int64_t timers_count(timers *t, const pawl_timer_query *query);
+const char *timers_pending(timers *t, const pawl_timer_filter *given);
+int64_t timers_count(timers *t, const pawl_timer_filter *query);
 pawl_state timers_state(timers *t, pawl_uuid id);
 size_t timers_cancel(timers *t, pawl_uuid id);
 

@@ -39,7 +39,7 @@ PAWL_TEST(a_run_that_a_worker_has_begun_is_neither_pending_nor_cancelled)
     assert_int_equal(PAWL_STATE_RUNNING, timers_state(t, sent.message_id));
     assert_int_equal(1, queue_abandon(t->f, owner, list, "not now", 10 * MINUTE_MS));
     assert_string_equal("x", timers_pending(t, NULL)); /* by its next attempt */
-    pawl_timer_query query = PAWL_TIMER_QUERY_INIT;
+    pawl_timer_filter query = PAWL_TIMER_FILTER_INIT;
     query.due_before = start_plus(11 * MINUTE_MS);
     assert_int_equal(0, timers_count(t, &query));
     query.due_before.us++;
@@ -54,13 +54,13 @@ PAWL_TEST(a_cancelled_timer_is_counted_and_can_be_redriven)
     timers *t = timers_on_store();
     pawl_enqueued sent = timers_after(t, "t", "x", MINUTE_MS);
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_stats *stats = NULL;
+    pawl_outbox_stats *stats = NULL;
 
     assert_int_equal(1, timers_cancel(t, sent.message_id));
     assert_ok(pawl_outbox_get_stats(t->store, &stats, &err), &err);
-    assert_int_equal(1, pawl_stats_at(stats, 0)->total_cancelled);
-    assert_int_equal(0, pawl_stats_at(stats, 0)->ready);
-    pawl_stats_free(stats);
+    assert_int_equal(1, pawl_outbox_stats_at(stats, 0)->total_cancelled);
+    assert_int_equal(0, pawl_outbox_stats_at(stats, 0)->ready);
+    pawl_outbox_stats_free(stats);
     assert_int_equal(1, queue_retry(t->f, sent.work_id));
     assert_string_equal("x", timers_deliver(t, 1));
     queue_check(t->f);
@@ -121,7 +121,7 @@ static void send_many(timers *t, const char *topic, int count, int64_t delay_ms)
 PAWL_TEST(a_timer_behind_many_messages_is_reached_page_by_page)
 {
     timers *t = timers_on_store();
-    pawl_timer_query query = PAWL_TIMER_QUERY_INIT;
+    pawl_timer_filter query = PAWL_TIMER_FILTER_INIT;
     pawl_error err = PAWL_ERROR_INIT;
     pawl_timer_total total;
     size_t found = 0;
@@ -132,15 +132,15 @@ PAWL_TEST(a_timer_behind_many_messages_is_reached_page_by_page)
     do {
         pawl_messages *list = NULL;
 
-        assert_ok(pawl_timer_pending(t->scheduler, &query, &list, &query.after, &err), &err);
+        assert_ok(pawl_timer_list(t->scheduler, &query, &list, &query.after, &err), &err);
         found += pawl_messages_count(queue_keep(list));
         pages++;
-    } while (query.after.id.value != 0);
+    } while (!PAWL_PAGE_IS_NONE(query.after));
     assert_int_equal(1, found);
     assert_in_range(pages, 2, 3);
     assert_ok(pawl_timer_count(t->scheduler, NULL, &total, &err), &err);
     assert_true(total.is_at_least); /* it scanned ten thousand, and stopped */
-    query = (pawl_timer_query)PAWL_TIMER_QUERY_INIT;
+    query = (pawl_timer_filter)PAWL_TIMER_FILTER_INIT;
     query.due_from = start_plus(1); /* past what is due at once: nothing to scan before it */
     assert_int_equal(1, timers_count(t, &query));
     assert_string_equal("rare", timers_pending(t, &query));

@@ -290,7 +290,7 @@ static void fill_for_queries(timers *t)
     }
 }
 
-static void expect(timers *t, const pawl_timer_query *query, const char *payloads)
+static void expect(timers *t, const pawl_timer_filter *query, const char *payloads)
 {
     assert_string_equal(payloads, timers_pending(t, query));
     assert_int_equal((strlen(payloads) + 1) / 2, timers_count(t, query));
@@ -298,7 +298,7 @@ static void expect(timers *t, const pawl_timer_query *query, const char *payload
 
 TIMER_TEST(pending_timers_come_by_due_time_and_can_be_narrowed)
 {
-    pawl_timer_query query = PAWL_TIMER_QUERY_INIT;
+    pawl_timer_filter query = PAWL_TIMER_FILTER_INIT;
 
     expect(t, NULL, "");
     fill_for_queries(t);
@@ -320,7 +320,7 @@ TIMER_TEST(pending_timers_come_by_due_time_and_can_be_narrowed)
 
 TIMER_TEST(a_range_of_due_times_has_its_start_and_not_its_end)
 {
-    pawl_timer_query query = PAWL_TIMER_QUERY_INIT;
+    pawl_timer_filter query = PAWL_TIMER_FILTER_INIT;
 
     fill_for_queries(t);
     query.due_from = start_plus(2 * MINUTE_MS);
@@ -345,20 +345,20 @@ TIMER_TEST(payloads_are_left_out_unless_asked_for)
     size_t size = 9;
 
     timers_after(t, "t", "x", MINUTE_MS);
-    assert_ok(pawl_timer_pending(t->scheduler, NULL, &list, NULL, &err), &err);
+    assert_ok(pawl_timer_list(t->scheduler, NULL, &list, NULL, &err), &err);
     queue_keep(list);
     assert_int_equal(1, pawl_messages_count(list));
     assert_non_null(pawl_message_payload(pawl_messages_at(list, 0), &size));
     assert_int_equal(0, size);
 }
 
-static const char *page(timers *t, pawl_timer_query *query)
+static const char *page(timers *t, pawl_timer_filter *query)
 {
     pawl_error err = PAWL_ERROR_INIT;
     pawl_messages *list = NULL;
 
     query->with_payload = true;
-    assert_ok(pawl_timer_pending(t->scheduler, query, &list, &query->after, &err), &err);
+    assert_ok(pawl_timer_list(t->scheduler, query, &list, &query->after, &err), &err);
     assert_true(pawl_messages_count(queue_keep(list)) <= (size_t)query->limit);
     return queue_payloads(list);
 }
@@ -373,7 +373,7 @@ TIMER_TEST(pages_follow_each_other_without_gap_or_overlap)
         timers_schedule(t, &message);
     }
     for (int limit = 1; limit < 30; limit += 4) {
-        pawl_timer_query query = PAWL_TIMER_QUERY_INIT;
+        pawl_timer_filter query = PAWL_TIMER_FILTER_INIT;
         int64_t last_due = 0, last_id = 0;
         size_t total = 0;
 
@@ -382,7 +382,7 @@ TIMER_TEST(pages_follow_each_other_without_gap_or_overlap)
             pawl_error err = PAWL_ERROR_INIT;
             pawl_messages *list = NULL;
 
-            assert_ok(pawl_timer_pending(t->scheduler, &query, &list, &query.after, &err), &err);
+            assert_ok(pawl_timer_list(t->scheduler, &query, &list, &query.after, &err), &err);
             queue_keep(list);
             for (size_t i = 0; i < pawl_messages_count(list); i++, total++) {
                 const pawl_message *m = pawl_messages_at(list, i);
@@ -393,14 +393,14 @@ TIMER_TEST(pages_follow_each_other_without_gap_or_overlap)
                 last_id = id;
             }
             assert_true(total <= 25);
-        } while (query.after.id.value != 0);
+        } while (!PAWL_PAGE_IS_NONE(query.after));
         assert_int_equal(25, total);
     }
 }
 
 TIMER_TEST(what_changes_between_two_pages_does_not_disturb_the_next)
 {
-    pawl_timer_query query = PAWL_TIMER_QUERY_INIT;
+    pawl_timer_filter query = PAWL_TIMER_FILTER_INIT;
     pawl_uuid second = queue_id(0);
 
     for (int i = 1; i <= 5; i++) {
@@ -415,26 +415,28 @@ TIMER_TEST(what_changes_between_two_pages_does_not_disturb_the_next)
     timers_after(t, "t", "between", 3 * MINUTE_MS + 1);
     assert_string_equal("3 between", page(t, &query));
     assert_string_equal("4 5", page(t, &query));
-    assert_int_equal(0, query.after.id.value);
+    assert_true(PAWL_PAGE_IS_NONE(query.after));
 }
 
 TIMER_TEST(a_query_out_of_range_is_refused)
 {
-    pawl_timer_query query = PAWL_TIMER_QUERY_INIT;
+    pawl_timer_filter query = PAWL_TIMER_FILTER_INIT;
     pawl_error err = PAWL_ERROR_INIT;
     pawl_messages *list = NULL;
     pawl_timer_total total;
 
     query.limit = 10001;
-    assert_status(PAWL_E_INVALID, pawl_timer_pending(t->scheduler, &query, &list, NULL, &err),
-                  &err);
+    assert_status(PAWL_E_INVALID, pawl_timer_list(t->scheduler, &query, &list, NULL, &err), &err);
     query.limit = -1;
     assert_status(PAWL_E_INVALID, pawl_timer_count(t->scheduler, &query, &total, &err), &err);
     query.limit = 0;
+    query.after = (pawl_page){"4711"}; /* an id alone is the page of another list */
+    assert_status(PAWL_E_INVALID, pawl_timer_list(t->scheduler, &query, &list, NULL, &err), &err);
+    assert_status(PAWL_E_INVALID, pawl_timer_count(t->scheduler, &query, &total, &err), &err);
+    query.after = (pawl_page)PAWL_PAGE_INIT;
     query.due_from.us = -1;
-    assert_status(PAWL_E_INVALID, pawl_timer_pending(t->scheduler, &query, &list, NULL, &err),
-                  &err);
-    assert_status(PAWL_E_INVALID, pawl_timer_pending(t->scheduler, NULL, NULL, NULL, &err), &err);
+    assert_status(PAWL_E_INVALID, pawl_timer_list(t->scheduler, &query, &list, NULL, &err), &err);
+    assert_status(PAWL_E_INVALID, pawl_timer_list(t->scheduler, NULL, NULL, NULL, &err), &err);
     assert_null(list);
 }
 

@@ -170,7 +170,7 @@ static bool describe_runs(pawl_store *store, const char *name, page *p)
     pawl_runs *runs = NULL;
     pawl_error err = PAWL_ERROR_INIT;
 
-    if (pawl_job_runs(store, name, NULL, &runs, NULL, &err) != PAWL_OK)
+    if (pawl_run_list(store, name, NULL, &runs, NULL, &err) != PAWL_OK)
         return false;
     for (size_t i = pawl_runs_count(runs); i-- > 0;) {
         const pawl_run *run = pawl_runs_at(runs, i);
@@ -193,7 +193,7 @@ static bool describe_jobs(pawl_store *store, char text[JOB_TEXT])
     int states[8] = {0};
 
     text[0] = '\0';
-    if (pawl_job_list(store, NULL, &jobs, &err) != PAWL_OK ||
+    if (pawl_job_list(store, NULL, &jobs, NULL, &err) != PAWL_OK ||
         pawl_outbox_list(store, NULL, &list, NULL, &err) != PAWL_OK)
         return false;
     for (size_t i = 0; i < pawl_messages_count(list); i++)

@@ -212,7 +212,7 @@ static pawl_status part_of_an_answer(const char *what, size_t found, pawl_error 
 
 pawl_status cut_list(scenario *s, size_t *ret_changed, pawl_error *err)
 {
-    pawl_filter filter = PAWL_FILTER_INIT;
+    pawl_outbox_filter filter = PAWL_OUTBOX_FILTER_INIT;
     pawl_messages *list = NULL;
     pawl_status st = pawl_outbox_list(s->store, &filter, &list, NULL, err);
     size_t count = st == PAWL_OK ? pawl_messages_count(list) : 0;
@@ -224,15 +224,15 @@ pawl_status cut_list(scenario *s, size_t *ret_changed, pawl_error *err)
 
 pawl_status cut_stats(scenario *s, size_t *ret_changed, pawl_error *err)
 {
-    pawl_stats *stats = NULL;
+    pawl_outbox_stats *stats = NULL;
     pawl_status st = pawl_outbox_get_stats(s->store, &stats, err);
-    size_t count = st == PAWL_OK ? pawl_stats_count(stats) : 0;
-    const pawl_topic_stats *topic = st == PAWL_OK ? pawl_stats_at(stats, 0) : NULL;
+    size_t count = st == PAWL_OK ? pawl_outbox_stats_count(stats) : 0;
+    const pawl_topic_stats *topic = st == PAWL_OK ? pawl_outbox_stats_at(stats, 0) : NULL;
     bool right = topic && count == 1 && topic->ready == 3 && topic->total_done == 2 &&
                  topic->total_cancelled == 1 && topic->total_failed == 2;
 
     (void)ret_changed;
-    pawl_stats_free(stats);
+    pawl_outbox_stats_free(stats);
     return st == PAWL_OK && !right ? part_of_an_answer("stats", count, err) : st;
 }
 

@@ -138,7 +138,7 @@ pawl_status cut_job_trigger(scenario *s, size_t *ret_changed, pawl_error *err)
 pawl_status cut_job_resolve_trigger(scenario *s, size_t *ret_changed, pawl_error *err)
 {
     pawl_runs *runs = NULL;
-    pawl_status st = pawl_job_runs(s->store, "each", NULL, &runs, NULL, err);
+    pawl_status st = pawl_run_list(s->store, "each", NULL, &runs, NULL, err);
     bool there = false;
 
     for (size_t i = 0; i < pawl_runs_count(runs); i++)

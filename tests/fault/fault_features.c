@@ -124,7 +124,7 @@ static pawl_status schedule_timers(scenario *s, size_t *ret_changed, pawl_error 
 
 static pawl_status read_timers(scenario *s, size_t *ret_changed, pawl_error *err)
 {
-    pawl_timer_query query = PAWL_TIMER_QUERY_INIT;
+    pawl_timer_filter query = PAWL_TIMER_FILTER_INIT;
     pawl_scheduler *scheduler = NULL;
     pawl_messages *list = NULL;
     pawl_timer_total total;
@@ -135,7 +135,7 @@ static pawl_status read_timers(scenario *s, size_t *ret_changed, pawl_error *err
     query.topic = "timers";
     query.limit = 1; /* a full page, and one more row than it has */
     if (st == PAWL_OK)
-        st = pawl_timer_pending(scheduler, &query, &list, NULL, err);
+        st = pawl_timer_list(scheduler, &query, &list, NULL, err);
     pawl_messages_free(list);
     if (st == PAWL_OK)
         st = pawl_timer_count(scheduler, &query, &total, err);
@@ -204,7 +204,7 @@ static pawl_status read_jobs(scenario *s, size_t *ret_changed, pawl_error *err)
 {
     pawl_jobs *jobs = NULL;
     pawl_runs *runs = NULL;
-    pawl_status st = pawl_job_list(s->store, NULL, &jobs, err);
+    pawl_status st = pawl_job_list(s->store, NULL, &jobs, NULL, err);
 
     (void)ret_changed;
     pawl_jobs_free(jobs);
@@ -213,7 +213,7 @@ static pawl_status read_jobs(scenario *s, size_t *ret_changed, pawl_error *err)
         st = pawl_job_get(s->store, "j", &jobs, err);
     pawl_jobs_free(jobs);
     if (st == PAWL_OK)
-        st = pawl_job_runs(s->store, "j", NULL, &runs, NULL, err);
+        st = pawl_run_list(s->store, "j", NULL, &runs, NULL, err);
     if (st == PAWL_OK && pawl_runs_count(runs) != 3)
         test_fail("the history has %zu entries", pawl_runs_count(runs));
     pawl_runs_free(runs);

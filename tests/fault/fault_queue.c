@@ -219,7 +219,7 @@ static pawl_status run_lease(scenario *s, size_t *ret_changed, pawl_error *err)
     if (st == PAWL_OK)
         st = pawl_lease_runner_renew_now(runner, err);
     if (st == PAWL_OK)
-        st = pawl_lease_list(s->store, NULL, &list, err);
+        st = pawl_lease_list(s->store, NULL, &list, NULL, err);
     if (st == PAWL_OK && pawl_leases_count(list) != 2)
         test_fail("%zu of 2 leases are listed", pawl_leases_count(list));
     if (st == PAWL_OK)
@@ -237,8 +237,8 @@ static void after_the_time_to_live(scenario *s)
 static pawl_status read_messages(scenario *s, size_t *ret_changed, pawl_error *err)
 {
     pawl_messages *list = NULL;
-    pawl_stats *stats = NULL;
-    pawl_filter filter = PAWL_FILTER_INIT;
+    pawl_outbox_stats *stats = NULL;
+    pawl_outbox_filter filter = PAWL_OUTBOX_FILTER_INIT;
     pawl_wall now;
     pawl_status st = pawl_store_now(s->store, &now, err);
 
@@ -261,7 +261,7 @@ static pawl_status read_messages(scenario *s, size_t *ret_changed, pawl_error *e
     pawl_messages_free(list);
     if (st == PAWL_OK)
         st = pawl_outbox_get_stats(s->store, &stats, err);
-    pawl_stats_free(stats);
+    pawl_outbox_stats_free(stats);
     return st;
 }
 

@@ -102,7 +102,7 @@ static pawl_status schedule_timers(pawl_scheduler *scheduler, pawl_error *err)
 static pawl_status read_timers(pawl_scheduler *scheduler, pawl_error *err)
 {
     pawl_messages *list = NULL;
-    pawl_status st = pawl_timer_pending(scheduler, NULL, &list, NULL, err);
+    pawl_status st = pawl_timer_list(scheduler, NULL, &list, NULL, err);
 
     pawl_messages_free(list);
     list = NULL;

@@ -2,6 +2,7 @@
 #include "log_check.h"
 
 #include <ctype.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,10 +15,13 @@ static bool is_word(char c)
     return isalnum((unsigned char)c) || c == '_';
 }
 
-static void take(char *message, const char *value, size_t size, bool whole_words)
+/* As whole words only: a topic 't' is not part of "attempt". */
+static void take(char *message, const char *value, size_t size)
 {
-    for (char *at = message; (at = strstr(at, value)) != NULL; at += size) {
-        if (whole_words && ((at > message && is_word(at[-1])) || is_word(at[size])))
+    for (char *at = message; (at = strstr(at, value)) != NULL; at++) {
+        if (at > message && is_word(at[-1]) && is_word(value[0]))
+            continue;
+        if (is_word(at[size]) && is_word(value[size - 1]))
             continue;
         memset(at, TAKEN, size);
     }
@@ -34,10 +38,10 @@ static void take_field(char *message, const pawl_log_field *field)
         if ((unsigned char)*at < 0x20)
             *at = ' ';
     if (*value) {
-        take(message, value, strlen(value), field->is_number);
+        take(message, value, strlen(value));
         if (strlen(value) > 255) {
             value[255] = '\0';
-            take(message, value, 255, false);
+            take(message, value, 255);
         }
     }
     free(value);
@@ -53,7 +57,7 @@ static bool is_span(const char *message, const char *number)
 /* The value that begins at `at`; its size in *ret_size. */
 static bool is_value(const char *message, const char *at, size_t *ret_size)
 {
-    bool begins = at == message || !is_word(at[-1]);
+    bool begins = at == message || (!is_word(at[-1]) && at[-1] != TAKEN);
 
     if (begins && isdigit((unsigned char)*at) && !is_span(message, at)) {
         for (*ret_size = 0; is_word(at[*ret_size]) || at[*ret_size] == '-';)
@@ -68,6 +72,32 @@ static bool is_value(const char *message, const char *at, size_t *ret_size)
     return false;
 }
 
+/* The longest that is left of the fields; NULL: none. A short value may be a part of a long one. */
+static const pawl_log_field *longest(const pawl_log_record *record, size_t below)
+{
+    const pawl_log_field *found = NULL;
+
+    for (size_t i = 0; i < record->field_count; i++) {
+        size_t size = strlen(record->fields[i].value);
+        if (size < below && (!found || size > strlen(found->value)))
+            found = &record->fields[i];
+    }
+    return found;
+}
+
+static void take_fields(char *message, const pawl_log_record *record)
+{
+    const pawl_log_field *next;
+    size_t below = SIZE_MAX;
+
+    while ((next = longest(record, below)) != NULL) {
+        below = strlen(next->value);
+        for (size_t i = 0; i < record->field_count; i++)
+            if (strlen(record->fields[i].value) == below)
+                take_field(message, &record->fields[i]);
+    }
+}
+
 char *log_check(const pawl_log_record *record)
 {
     char *message = strdup(record->message);
@@ -76,13 +106,7 @@ char *log_check(const pawl_log_record *record)
 
     if (!message)
         abort();
-    /* Texts first: a number may also be a part of them. */
-    for (size_t i = 0; i < record->field_count; i++)
-        if (!record->fields[i].is_number)
-            take_field(message, &record->fields[i]);
-    for (size_t i = 0; i < record->field_count; i++)
-        if (record->fields[i].is_number)
-            take_field(message, &record->fields[i]);
+    take_fields(message, record);
     for (const char *at = message; *at && !found && strlen(message) < LINE_MAX_SIZE; at++)
         if (is_value(message, at, &size) && !(found = strndup(at, size)))
             abort();

@@ -51,18 +51,19 @@ static void read_new_rows(simulation *p, new_rows *r)
 {
     pawl_run_filter filter = PAWL_RUN_FILTER_INIT;
     pawl_error err = PAWL_ERROR_INIT;
-    int64_t newest = p->last_row, next = 0;
+    int64_t newest = p->last_row;
+    pawl_page next = PAWL_PAGE_INIT;
     bool more = true;
 
     filter.limit = 200;
     while (more && r->page_count < 8) {
         pawl_runs *page = NULL;
-        if (pawl_job_runs(fixture_store(p->f), NULL, &filter, &page, &next, &err) != PAWL_OK) {
+        if (pawl_run_list(fixture_store(p->f), NULL, &filter, &page, &next, &err) != PAWL_OK) {
             finding_say(&p->wrong, "the history cannot be read: %s", err.message);
             return;
         }
         r->pages[r->page_count++] = page;
-        more = next != 0;
+        more = !PAWL_PAGE_IS_NONE(next);
         for (size_t i = 0; i < pawl_runs_count(page); i++) {
             const pawl_run *run = pawl_runs_at(page, i);
             if (run->id <= p->last_row) {
@@ -73,7 +74,7 @@ static void read_new_rows(simulation *p, new_rows *r)
             if (!run->triggered)
                 add_row(r, run);
         }
-        filter.before = next;
+        filter.after = next;
         filter.limit = 10000;
     }
     p->last_row = newest;
@@ -151,7 +152,7 @@ static bool was_promoted(simulation *p, const expectation *o)
     for (size_t i = 0; i < o->open.count; i++) {
         if (!o->open.list[i].promoted)
             continue;
-        if (pawl_job_run(fixture_store(p->f), o->open.list[i].id, &one, NULL) != PAWL_OK)
+        if (pawl_run_get(fixture_store(p->f), o->open.list[i].id, &one, NULL) != PAWL_OK)
             finding_say(&p->wrong, "run %" PRId64 " is gone", o->open.list[i].id);
         else
             started = pawl_runs_at(one, 0)->state != PAWL_RUN_WAITING;

@@ -50,7 +50,7 @@ static bool goes_on(simulation *p, int64_t run_id)
     pawl_runs *one = NULL;
     bool on = false;
 
-    if (pawl_job_run(fixture_store(p->f), run_id, &one, NULL) == PAWL_OK) {
+    if (pawl_run_get(fixture_store(p->f), run_id, &one, NULL) == PAWL_OK) {
         pawl_run_state state = pawl_runs_at(one, 0)->state;
         on = state == PAWL_RUN_READY || state == PAWL_RUN_RUNNING;
     }

@@ -318,7 +318,7 @@ PAWL_TEST(enqueue_stores_it_in_the_outbox_once)
 {
     receiver_fixture *s = receiver_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_filter filter = PAWL_FILTER_INIT;
+    pawl_outbox_filter filter = PAWL_OUTBOX_FILTER_INIT;
     pawl_messages *list = NULL;
     const pawl_message *message;
 

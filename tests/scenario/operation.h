@@ -40,7 +40,7 @@ typedef struct operation {
     const pawl_receipt *items;
     const pawl_work_id *ids;
     size_t count;
-    const pawl_filter *filter;
+    const pawl_outbox_filter *filter;
     int64_t ms; /* lease, delay, or how long to keep */
     const char *error;
 } operation;

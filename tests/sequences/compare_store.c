@@ -136,7 +136,7 @@ static bool compare_page(const model *m, const pawl_messages *list, bool seen[MO
 
 static bool compare_messages(sequence_fixture *at, const model *m, int store, finding *wrong)
 {
-    pawl_filter filter = PAWL_FILTER_INIT;
+    pawl_outbox_filter filter = PAWL_OUTBOX_FILTER_INIT;
     pawl_error err = PAWL_ERROR_INIT;
     bool seen[MODEL_MESSAGES] = {false};
     bool right = true;
@@ -146,11 +146,11 @@ static bool compare_messages(sequence_fixture *at, const model *m, int store, fi
     do {
         pawl_messages *list = NULL;
 
-        if (pawl_outbox_list(at->stores[store], &filter, &list, &filter.before, &err) != PAWL_OK)
+        if (pawl_outbox_list(at->stores[store], &filter, &list, &filter.after, &err) != PAWL_OK)
             return finding_say(wrong, "list answered: %s", err.message);
         right = compare_page(m, list, seen, wrong);
         pawl_messages_free(list);
-    } while (right && filter.before.value != 0);
+    } while (right && !PAWL_PAGE_IS_NONE(filter.after));
     for (int i = 0; right && i < MODEL_MESSAGES; i++)
         if (m->messages[i].present && !seen[i])
             return finding_say(wrong, "message %d should be %s and is not in the store", i,
@@ -208,7 +208,7 @@ static bool compare_topic(const pawl_topic_stats *x, const pawl_topic_stats *fou
 static bool compare_stats(sequence_fixture *at, const model *m, int store, finding *wrong)
 {
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_stats *stats = NULL;
+    pawl_outbox_stats *stats = NULL;
     size_t at_topic = 0;
     bool right = true;
 
@@ -217,7 +217,7 @@ static bool compare_stats(sequence_fixture *at, const model *m, int store, findi
         return finding_say(wrong, "stats answered: %s", err.message);
     for (int i = 0; right && i < MODEL_TOPICS; i++) {
         pawl_topic_stats expected = expected_stats(m, i);
-        const pawl_topic_stats *found = pawl_stats_at(stats, at_topic);
+        const pawl_topic_stats *found = pawl_outbox_stats_at(stats, at_topic);
 
         if (!model_topic_counted(m, i))
             continue;
@@ -225,24 +225,24 @@ static bool compare_stats(sequence_fixture *at, const model *m, int store, findi
         right = found ? compare_topic(&expected, found, wrong)
                       : finding_say(wrong, "%s is not counted", model_topics[i]);
     }
-    if (right && at_topic != pawl_stats_count(stats))
-        right = finding_say(wrong, "%zu topics are counted, should be %zu", pawl_stats_count(stats),
-                            at_topic);
-    pawl_stats_free(stats);
+    if (right && at_topic != pawl_outbox_stats_count(stats))
+        right = finding_say(wrong, "%zu topics are counted, should be %zu",
+                            pawl_outbox_stats_count(stats), at_topic);
+    pawl_outbox_stats_free(stats);
     return right;
 }
 
-static bool has_totals(const model *m, const pawl_stats *stats, int topic)
+static bool has_totals(const model *m, const pawl_outbox_stats *stats, int topic)
 {
     model without = *m;
     finding differs = {.found = false};
 
     model_totals_gone(&without, topic);
     pawl_topic_stats expected = expected_stats(&without, topic);
-    for (size_t i = 0; i < pawl_stats_count(stats); i++)
-        if (strcmp(pawl_stats_at(stats, i)->topic, model_topics[topic]) == 0)
+    for (size_t i = 0; i < pawl_outbox_stats_count(stats); i++)
+        if (strcmp(pawl_outbox_stats_at(stats, i)->topic, model_topics[topic]) == 0)
             return !model_topic_counted(&without, topic) ||
-                   !compare_topic(&expected, pawl_stats_at(stats, i), &differs);
+                   !compare_topic(&expected, pawl_outbox_stats_at(stats, i), &differs);
     return false;
 }
 
@@ -250,7 +250,7 @@ void compare_has_totals(sequence_fixture *at, const model *m, int store, bool re
                         finding *wrong)
 {
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_stats *stats = NULL;
+    pawl_outbox_stats *stats = NULL;
 
     pawli_store_changed(at->stores[store]);
     if (pawl_outbox_get_stats(at->stores[store], &stats, &err) != PAWL_OK) {
@@ -259,7 +259,7 @@ void compare_has_totals(sequence_fixture *at, const model *m, int store, bool re
     }
     for (int i = 0; i < MODEL_TOPICS; i++)
         ret_has[i] = has_totals(m, stats, i);
-    pawl_stats_free(stats);
+    pawl_outbox_stats_free(stats);
 }
 
 static bool compare_owned(sequence_fixture *at, const model *m, int store, int owner,
@@ -306,7 +306,7 @@ bool compare_everything(sequence_fixture *at, const model *m, int store, finding
 void compare_in_progress(sequence_fixture *at, const model *m, bool ret_owned[MODEL_MESSAGES],
                          finding *wrong)
 {
-    pawl_filter filter = PAWL_FILTER_INIT;
+    pawl_outbox_filter filter = PAWL_OUTBOX_FILTER_INIT;
     pawl_error err = PAWL_ERROR_INIT;
     pawl_messages *list = NULL;
 

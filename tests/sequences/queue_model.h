@@ -202,7 +202,7 @@ size_t model_cancel(model *m, const pawl_work_id *ids, size_t count);
 size_t model_redrive(model *m, const pawl_work_id *ids, size_t count);
 size_t model_purge(model *m, const pawl_work_id *ids, size_t count);
 /* The work ids that match, newest first; `before`, `limit` count as well. How many there are. */
-size_t model_matching(const model *m, const pawl_filter *filter,
+size_t model_matching(const model *m, const pawl_outbox_filter *filter,
                       pawl_work_id ret_ids[MODEL_MESSAGES]);
 
 /* ---- shared by the files of the model ---- */

@@ -226,7 +226,7 @@ size_t model_purge(model *m, const pawl_work_id *ids, size_t count)
     return changed;
 }
 
-static bool matches(const model *m, const model_message *x, const pawl_filter *filter)
+static bool matches(const model *m, const model_message *x, const pawl_outbox_filter *filter)
 {
     const char *correlation = model_correlation(x->sent.correlation);
 
@@ -239,7 +239,7 @@ static bool matches(const model *m, const model_message *x, const pawl_filter *f
            (filter->before.value == 0 || x->work_id < filter->before.value);
 }
 
-size_t model_matching(const model *m, const pawl_filter *filter,
+size_t model_matching(const model *m, const pawl_outbox_filter *filter,
                       pawl_work_id ret_ids[MODEL_MESSAGES])
 {
     size_t count = 0;

@@ -59,7 +59,7 @@ void run_reap(runner *p, const step *s);
 size_t run_resolve(const model *m, const step *s, pawl_receipt ret_items[STEP_PICKS]);
 void run_read(runner *p, const step *s);
 /* The filter of a step; strings are static. */
-pawl_filter run_filter(const model *m, const step *s);
+pawl_outbox_filter run_filter(const model *m, const step *s);
 
 /* ---- compare.c ---- */
 

@@ -9,7 +9,7 @@ typedef struct change {
     pawl_receipt items[STEP_PICKS];
     pawl_work_id ids[STEP_PICKS];
     size_t count;
-    pawl_filter filter;
+    pawl_outbox_filter filter;
 } change;
 
 /* The newest ticket of the message that suits; `skip` newer ones are passed over. */
@@ -102,7 +102,7 @@ static unsigned states_for(const step *s)
 static size_t change_matching(model *m, const change *c)
 {
     pawl_work_id ids[MODEL_MESSAGES];
-    pawl_filter filter = c->filter;
+    pawl_outbox_filter filter = c->filter;
     size_t count;
 
     filter.states = states_for(c->s) & (filter.states != 0 ? filter.states : ~0u);

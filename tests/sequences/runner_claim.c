@@ -183,9 +183,9 @@ void run_owned(runner *p, const step *s)
 
 /* ---- reading ---- */
 
-pawl_filter run_filter(const model *m, const step *s)
+pawl_outbox_filter run_filter(const model *m, const step *s)
 {
-    pawl_filter filter = PAWL_FILTER_INIT;
+    pawl_outbox_filter filter = PAWL_OUTBOX_FILTER_INIT;
 
     filter.states = s->states;
     filter.topic = s->topic == NO_OWNER ? NULL : model_topics[s->topic];
@@ -220,22 +220,23 @@ static void run_one(runner *p, const step *s)
 
 static void run_list(runner *p, const step *s)
 {
-    pawl_filter filter = run_filter(&p->m, s);
+    pawl_outbox_filter filter = run_filter(&p->m, s);
     pawl_work_id ids[MODEL_MESSAGES];
     size_t expected = model_matching(&p->m, &filter, ids);
     size_t page = expected < (size_t)s->limit ? expected : (size_t)s->limit;
-    int64_t expected_next = expected > page ? ids[page - 1].value : 0;
+    const char *expected_next =
+        expected > page ? test_note("%lld", (long long)ids[page - 1].value) : "";
     pawl_error err = PAWL_ERROR_INIT;
     pawl_messages *list = NULL;
-    pawl_work_id next = {-1};
+    pawl_page next = {"-1"};
 
     if (pawl_outbox_list(runner_store(p, s), &filter, &list, &next, &err) != PAWL_OK)
         finding_say(&p->wrong, "list answered: %s", err.message);
     else if (pawl_messages_count(list) != page)
         finding_say(&p->wrong, "%zu are listed, should be %zu", pawl_messages_count(list), page);
-    else if (next.value != expected_next)
-        finding_say(&p->wrong, "the next page is said to be before %lld, should be %lld",
-                    (long long)next.value, (long long)expected_next);
+    else if (strcmp(next.text, expected_next) != 0)
+        finding_say(&p->wrong, "the next page is said to be after '%s', should be '%s'", next.text,
+                    expected_next);
     for (size_t i = 0; !p->wrong.found && i < page; i++) {
         const model_message *x = model_by_work_id(&p->m, ids[i].value);
 

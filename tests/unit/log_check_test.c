@@ -32,6 +32,7 @@ PAWL_TEST(what_is_a_field_is_not_found)
     expect_found(NULL, "message " ID " enqueued", &(pawl_log_field){"message_id", ID, false});
     expect_found(NULL, "reaped 3 expired leases", &(pawl_log_field){"count", "3", true});
     expect_found(NULL, "job 'a b' was created", &(pawl_log_field){"job", "a\nb", false});
+    expect_found(NULL, "topic 't', attempts", &(pawl_log_field){"topic", "t", false});
     expect_found(NULL, "it failed: error 7 in 'x'",
                  &(pawl_log_field){"error", "error 7 in 'x'", false});
 }

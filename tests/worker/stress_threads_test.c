@@ -177,18 +177,18 @@ static pawl_worker *make_worker(everything *e, pawl_store *store)
 static int64_t total(fixture *f, const char *topic, pawl_state state)
 {
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_stats *stats = NULL;
+    pawl_outbox_stats *stats = NULL;
     int64_t count = 0;
 
     assert_ok(pawl_outbox_get_stats(fixture_store(f), &stats, &err), &err);
-    for (size_t i = 0; i < pawl_stats_count(stats); i++) {
-        const pawl_topic_stats *one = pawl_stats_at(stats, i);
+    for (size_t i = 0; i < pawl_outbox_stats_count(stats); i++) {
+        const pawl_topic_stats *one = pawl_outbox_stats_at(stats, i);
         if (strcmp(one->topic, topic) == 0)
             count = state == PAWL_STATE_DONE     ? one->total_done
                     : state == PAWL_STATE_FAILED ? one->total_failed
                                                  : one->total_cancelled;
     }
-    pawl_stats_free(stats);
+    pawl_outbox_stats_free(stats);
     return count;
 }
 

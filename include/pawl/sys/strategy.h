@@ -22,7 +22,7 @@ PAWL_BEGIN_DECLS
 
 /*
  * A strategy. pawl_timer_...() validate the arguments that all strategies reject alike (NULL,
- * counts, queries and their limits, which are passed with defaults filled in) and then call these
+ * counts, filters and their limits, which are passed with defaults filled in) and then call these
  * functions, on the caller's thread, any number of them at once. Each must fulfill the contract
  * that pawl/timer.h states for its call: a `ret_` is never NULL and is written only on success, and
  * a failing call fills `err` (which may be NULL). The table must outlive all schedulers; new
@@ -39,11 +39,12 @@ typedef struct pawl_strategy {
     pawl_status (*cancel)(void *self, const pawl_uuid *ids, size_t count, size_t *ret_cancelled,
                           pawl_error *err);
     pawl_status (*get)(void *self, pawl_uuid id, pawl_messages **ret_one, pawl_error *err);
-    pawl_status (*pending)(void *self, const pawl_timer_query *query, pawl_messages **ret_list,
-                           pawl_timer_mark *ret_next, pawl_error *err);
-    pawl_status (*count)(void *self, const pawl_timer_query *query, pawl_timer_total *ret_total,
+    /* *ret_next: a text of the strategy's choice, which it gets back in `after`. */
+    pawl_status (*list)(void *self, const pawl_timer_filter *filter, pawl_messages **ret_list,
+                        pawl_page *ret_next, pawl_error *err);
+    pawl_status (*count)(void *self, const pawl_timer_filter *filter, pawl_timer_total *ret_total,
                          pawl_error *err);
-    /* NULL: the first timer of `pending` is used. */
+    /* NULL: the first timer of `list` is used. */
     pawl_status (*next_due)(void *self, pawl_wall *ret_due, pawl_error *err);
     /* NULL: due timers cannot be taken; the call returns PAWL_E_UNSUPPORTED. */
     pawl_status (*take_due)(void *self, int limit, pawl_messages **ret_list, pawl_error *err);

@@ -441,7 +441,7 @@ RETURNS TABLE (kind integer, job_id bigint, seen bigint, run_id bigint, at times
                schedule text, zone text, enabled boolean, misfire text, misfire_cap integer,
                misfire_grace interval, overlap text, jitter interval, next_occurrence_at timestamptz,
                last_occurrence_at timestamptz, has_waiting boolean, awaited_is_there boolean,
-               awaited_since timestamptz, planned_at timestamptz, name text)
+               awaited_since timestamptz, planned_at timestamptz)
 LANGUAGE plpgsql VOLATILE
 -- @include ordered_index_plan
 AS $$
@@ -466,7 +466,7 @@ BEGIN
             SELECT @JOB_DUE_EVENT@, r.job_id, r.pending_events::bigint, r.id, NULL::timestamptz, NULL::timestamptz, NULL, NULL,
                    NULL::boolean, NULL, NULL::integer, NULL::interval, NULL, NULL::interval,
                    NULL::timestamptz, NULL::timestamptz, NULL::boolean, NULL::boolean, NULL::timestamptz,
-                   NULL::timestamptz, NULL
+                   NULL::timestamptz
             FROM pawl.job_run r WHERE r.id = ANY (event_ids);
         due := ARRAY(SELECT d.id FROM unnest(due) AS d(id)
                      UNION
@@ -478,7 +478,7 @@ BEGIN
                    j.misfire, j.misfire_cap, j.misfire_grace, j.overlap, j.jitter, j.next_occurrence_at,
                    j.last_occurrence_at,
                    EXISTS (SELECT FROM pawl.job_run o WHERE o.job_id = j.id AND o.state = @RUN_WAITING@),
-                   r.id IS NOT NULL, coalesce(r.started_at, r.ended_at), j.planned_at, j.name
+                   r.id IS NOT NULL, coalesce(r.started_at, r.ended_at), j.planned_at
             FROM pawl.job j
             LEFT JOIN LATERAL (SELECT a.id, a.started_at, a.ended_at FROM pawl.job_run a
                                WHERE a.id = j.awaited_run LIMIT 1) r ON true

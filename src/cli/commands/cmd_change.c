@@ -77,9 +77,10 @@ static pawl_status read_filter_states(const cli_change *change, const cli_change
 }
 
 static pawl_status make_change_filter(const cli_change *change, const cli_change_settings *own,
-                                      pawl_store *store, pawl_filter *ret_filter, pawl_error *err)
+                                      pawl_store *store, pawl_outbox_filter *ret_filter,
+                                      pawl_error *err)
 {
-    pawl_filter filter = PAWL_FILTER_INIT;
+    pawl_outbox_filter filter = PAWL_OUTBOX_FILTER_INIT;
     pawl_status st = read_filter_states(change, own, &filter.states, err);
 
     if (st != PAWL_OK)
@@ -133,7 +134,7 @@ static void show_sample(const cli_change *change, const cli_args *args, const fi
 }
 
 static pawl_status apply_filter(const cli_change *change, const cli_args *args, pawl_store *store,
-                                const pawl_filter *filter, pawl_error *err)
+                                const pawl_outbox_filter *filter, pawl_error *err)
 {
     size_t changed = 0;
     pawl_status st = change->matching(store, filter, &changed, err);
@@ -152,7 +153,7 @@ static pawl_status apply_filter(const cli_change *change, const cli_args *args, 
 
 /* Count, and either show what was found or ask. *ret_go: the change is wanted. */
 static pawl_status preview_filter(const cli_change *change, const cli_args *args, pawl_store *store,
-                                  const pawl_filter *filter, bool *ret_go, pawl_error *err)
+                                  const pawl_outbox_filter *filter, bool *ret_go, pawl_error *err)
 {
     const cli_change_settings *own = args->settings;
     PAWLI_AUTO(cli_table) table = cli_noun_table(&cli_message_noun);
@@ -181,7 +182,7 @@ pawl_status cli_change_filter(const cli_change *change, const cli_args *args, pa
 {
     const cli_change_settings *own = args->settings;
     PAWLI_AUTO(pawl_store) store = NULL;
-    pawl_filter filter;
+    pawl_outbox_filter filter;
     unsigned states;
     bool go = true;
     pawl_status st = read_filter_states(change, own, &states, err);

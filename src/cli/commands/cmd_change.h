@@ -15,8 +15,8 @@ typedef struct cli_change {
     unsigned usual;    /* the default states of a filter */
     pawl_status (*by_id)(pawl_store *store, const pawl_work_id *ids, size_t count,
                          size_t *ret_changed, pawl_error *err);
-    pawl_status (*matching)(pawl_store *store, const pawl_filter *filter, size_t *ret_changed,
-                            pawl_error *err);
+    pawl_status (*matching)(pawl_store *store, const pawl_outbox_filter *filter,
+                            size_t *ret_changed, pawl_error *err);
 } cli_change;
 
 typedef struct cli_change_settings {

@@ -11,6 +11,7 @@
 #include "fail.h"
 #include "fields.h"
 #include "scope.h"
+#include "selection.h"
 
 PAWLI_AUTO_DEFINE(pawl_inbox_records, pawl_inbox_records_free);
 
@@ -160,9 +161,9 @@ static pawl_status count_dead_records(pawl_store *store, const char *source, con
     filter.limit = 1000;
     do {
         PAWLI_AUTO(pawl_inbox_records) page = NULL;
-        st = pawl_inbox_list(store, &filter, &page, &filter.before, err);
+        st = pawl_inbox_list(store, &filter, &page, &filter.after, err);
         *ret_count += st == PAWL_OK ? pawl_inbox_records_count(page) : 0;
-    } while (st == PAWL_OK && filter.before != 0);
+    } while (st == PAWL_OK && !PAWL_PAGE_IS_NONE(filter.after));
     return st;
 }
 
@@ -267,18 +268,18 @@ static pawl_status list_records(const cli_args *args, pawl_store *store, pawl_er
         return st;
     cli_listing_begin(&found, &record_noun, CLI_LISTING_FORM(args), own->limit, now);
     filter.source = own->source;
-    filter.before = own->before;
+    filter.after = cli_page_before(own->before);
     /* One more than wanted, to know whether there are more. */
     filter.limit = own->limit < 1000 ? (int)own->limit + 1 : 1000;
     do {
         PAWLI_AUTO(pawl_inbox_records) page = NULL;
-        st = pawl_inbox_list(store, &filter, &page, &filter.before, err);
+        st = pawl_inbox_list(store, &filter, &page, &filter.after, err);
         for (size_t i = 0; st == PAWL_OK && i < pawl_inbox_records_count(page); i++) {
             const pawl_inbox_record *record = pawl_inbox_records_at(page, i);
             if (!cli_listing_add(&found, record, record->number))
                 break;
         }
-    } while (st == PAWL_OK && filter.before != 0 && !found.more);
+    } while (st == PAWL_OK && !PAWL_PAGE_IS_NONE(filter.after) && !found.more);
     if (st != PAWL_OK)
         return st;
     cli_listing_print(&found, "No messages match.");

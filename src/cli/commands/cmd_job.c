@@ -34,7 +34,7 @@ pawl_status cli_job_explain(pawl_store *store, const char *name, pawl_status st,
     if (st != PAWL_E_NOT_FOUND)
         return st;
     filter.limit = NAMES_MAX;
-    if (pawl_job_list(store, &filter, &all, &ignored) != PAWL_OK)
+    if (pawl_job_list(store, &filter, &all, NULL, &ignored) != PAWL_OK)
         return st; /* what is known so far is said */
     for (size_t i = 0; i < pawl_jobs_count(all); i++)
         cli_suggest(&nearest, pawl_jobs_at(all, i)->name);

@@ -13,6 +13,7 @@
 #include "fail.h"
 #include "fields.h"
 #include "scope.h"
+#include "selection.h"
 #include "table.h"
 #include "terminal_text.h"
 
@@ -113,11 +114,13 @@ static pawl_status list_leases(const cli_args *args, pawl_store *store, pawl_err
     PAWLI_AUTO(pawl_leases) leases = NULL;
     CLI_AUTO_LISTING found = {0};
     pawl_lease_filter filter = PAWL_LEASE_FILTER_INIT;
+    pawl_page next = PAWL_PAGE_INIT;
+    pawl_status st = cli_page_after(own->after, &filter.after, err);
 
-    filter.after = own->after;
     filter.limit = (int)own->limit;
     filter.only_owned = own->owned;
-    pawl_status st = pawl_lease_list(store, &filter, &leases, err);
+    if (st == PAWL_OK)
+        st = pawl_lease_list(store, &filter, &leases, &next, err);
     if (st != PAWL_OK)
         return st;
     size_t count = pawl_leases_count(leases);
@@ -126,9 +129,8 @@ static pawl_status list_leases(const cli_args *args, pawl_store *store, pawl_err
     for (size_t i = 0; i < count; i++)
         cli_listing_add(&found, pawl_leases_at(leases, i), 0);
     cli_listing_print(&found, own->owned ? "No leases are owned." : "There are no leases.");
-    if (count == (size_t)own->limit && !args->common.json)
-        cli_note("there may be more; go on with --after '%s'",
-                 pawl_leases_at(leases, count - 1)->name);
+    if (!PAWL_PAGE_IS_NONE(next) && !args->common.json)
+        cli_note("there may be more; go on with --after '%s'", next.text);
     return PAWL_OK;
 }
 

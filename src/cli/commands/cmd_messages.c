@@ -25,7 +25,8 @@ static bool list_message(void *listing, const pawl_message *message)
     return cli_listing_add(listing, message, pawl_message_work_id(message).value);
 }
 
-static pawl_status list_messages(const cli_args *args, const pawl_filter *filter, pawl_error *err)
+static pawl_status list_messages(const cli_args *args, const pawl_outbox_filter *filter,
+                                 pawl_error *err)
 {
     const ls_settings *own = args->settings;
     PAWLI_AUTO(pawl_store) store = NULL;
@@ -50,7 +51,7 @@ static pawl_status list_messages(const cli_args *args, const pawl_filter *filter
 static pawl_status run_ls(const cli_args *args, pawl_error *err)
 {
     const ls_settings *own = args->settings;
-    pawl_filter filter = PAWL_FILTER_INIT;
+    pawl_outbox_filter filter = PAWL_OUTBOX_FILTER_INIT;
     pawl_status st;
 
     if (args->words.count > 0)
@@ -62,7 +63,7 @@ static pawl_status run_ls(const cli_args *args, pawl_error *err)
         return st;
     filter.topic = own->topic;
     filter.correlation_id = own->correlation;
-    filter.before.value = own->before;
+    filter.after = cli_page_before(own->before);
     /* One more than wanted, to know whether there are more. */
     filter.limit = own->limit < 1000 ? (int)own->limit + 1 : 1000;
     return list_messages(args, &filter, err);

@@ -31,7 +31,7 @@ typedef struct timer_settings {
 
 /* ---- ls ---- */
 
-static pawl_status gather_timers(pawl_store *store, pawl_timer_query *query, cli_listing *to,
+static pawl_status gather_timers(pawl_store *store, pawl_timer_filter *query, cli_listing *to,
                                  pawl_error *err)
 {
     PAWLI_AUTO(pawl_scheduler) scheduler = NULL;
@@ -42,10 +42,10 @@ static pawl_status gather_timers(pawl_store *store, pawl_timer_query *query, cli
         int64_t left = to->wanted - to->count;
 
         query->limit = left < PAGE ? (int)left : PAGE;
-        st = pawl_timer_pending(scheduler, query, &page, &query->after, err);
+        st = pawl_timer_list(scheduler, query, &page, &query->after, err);
         for (size_t i = 0; st == PAWL_OK && i < pawl_messages_count(page); i++)
             cli_listing_add(to, pawl_messages_at(page, i), 0);
-        if (query->after.id.value == 0 || to->count == to->wanted)
+        if (PAWL_PAGE_IS_NONE(query->after) || to->count == to->wanted)
             break;
     }
     return st;
@@ -53,11 +53,11 @@ static pawl_status gather_timers(pawl_store *store, pawl_timer_query *query, cli
 
 /* At most `limit` of the timers that `given` selects, page by page. */
 static pawl_status print_pending(const cli_args *args, pawl_store *store,
-                                 const pawl_timer_query *given, int64_t limit, pawl_error *err)
+                                 const pawl_timer_filter *given, int64_t limit, pawl_error *err)
 {
     bool json = args->common.json;
     CLI_AUTO_LISTING found = {0};
-    pawl_timer_query query = *given;
+    pawl_timer_filter query = *given;
     pawl_wall now = PAWL_TIME_UNSET;
     pawl_status st = pawl_store_now(store, &now, err);
 
@@ -69,7 +69,7 @@ static pawl_status print_pending(const cli_args *args, pawl_store *store,
     if (st != PAWL_OK)
         return st;
     cli_listing_print(&found, "No timers are pending.");
-    if (query.after.id.value != 0)
+    if (!PAWL_PAGE_IS_NONE(query.after))
         cli_listing_hint(&found, "For more, add --from with the last time, or a larger --limit.");
     return PAWL_OK;
 }
@@ -149,7 +149,7 @@ static pawl_status read_timer_time(pawl_store *store, const char *option, const 
 static pawl_status list_timers(const cli_args *args, const timer_settings *own, pawl_error *err)
 {
     PAWLI_AUTO(pawl_store) store = NULL;
-    pawl_timer_query query = PAWL_TIMER_QUERY_INIT;
+    pawl_timer_filter query = PAWL_TIMER_FILTER_INIT;
     pawl_status st;
 
     if (args->words.count > 0)

@@ -201,7 +201,7 @@ static void add_to_sum(pawl_topic_stats *sum, const pawl_topic_stats *topic)
 static pawl_status run_stats(const cli_args *args, pawl_error *err)
 {
     PAWLI_AUTO(pawl_store) store = NULL;
-    PAWLI_AUTO(pawl_stats) stats = NULL;
+    PAWLI_AUTO(pawl_outbox_stats) stats = NULL;
     CLI_AUTO_LISTING found = {0};
     pawl_topic_stats sum = {.topic = "(all)"};
     pawl_wall now = PAWL_TIME_UNSET;
@@ -217,11 +217,11 @@ static pawl_status run_stats(const cli_args *args, pawl_error *err)
     if (st != PAWL_OK)
         return st;
     cli_listing_begin(&found, &stats_noun, CLI_LISTING_FORM(args), INT64_MAX, now);
-    for (size_t i = 0; i < pawl_stats_count(stats); i++) {
-        cli_listing_add(&found, pawl_stats_at(stats, i), 0);
-        add_to_sum(&sum, pawl_stats_at(stats, i));
+    for (size_t i = 0; i < pawl_outbox_stats_count(stats); i++) {
+        cli_listing_add(&found, pawl_outbox_stats_at(stats, i), 0);
+        add_to_sum(&sum, pawl_outbox_stats_at(stats, i));
     }
-    if (pawl_stats_count(stats) > 1 && !args->common.json)
+    if (pawl_outbox_stats_count(stats) > 1 && !args->common.json)
         cli_listing_add(&found, &sum, 0);
     cli_listing_print(&found, "No messages were sent yet.");
     return PAWL_OK;

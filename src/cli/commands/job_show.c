@@ -7,6 +7,7 @@
 #include "console.h"
 #include "fail.h"
 #include "scope.h"
+#include "selection.h"
 #include "terminal_text.h"
 
 #define JOBS_DEFAULT 100
@@ -21,6 +22,7 @@ pawl_status cli_job_ls(const cli_args *args, pawl_store *store, pawl_error *err)
     PAWLI_AUTO(pawl_jobs) jobs = NULL;
     CLI_AUTO_LISTING found = {0};
     pawl_job_filter filter = PAWL_JOB_FILTER_INIT;
+    pawl_page next = PAWL_PAGE_INIT;
     pawl_status st;
 
     if (args->words.count > 0)
@@ -31,8 +33,9 @@ pawl_status cli_job_ls(const cli_args *args, pawl_store *store, pawl_error *err)
         return pawli_fail(err, PAWL_E_INVALID, "--limit must be at most %d; go on with --after",
                           JOBS_MAX);
     filter.limit = own->limit ? (int)own->limit : JOBS_DEFAULT;
-    filter.after = own->after;
-    st = pawl_job_list(store, &filter, &jobs, err);
+    st = cli_page_after(own->after, &filter.after, err);
+    if (st == PAWL_OK)
+        st = pawl_job_list(store, &filter, &jobs, &next, err);
     if (st != PAWL_OK)
         return st;
     size_t count = pawl_jobs_count(jobs);
@@ -41,8 +44,8 @@ pawl_status cli_job_ls(const cli_args *args, pawl_store *store, pawl_error *err)
     for (size_t i = 0; i < count; i++)
         cli_listing_add(&found, pawl_jobs_at(jobs, i), 0);
     cli_listing_print(&found, own->after ? "There are no more jobs." : "There are no jobs.");
-    if (count == (size_t)filter.limit && !args->common.json)
-        cli_note("there may be more; go on with --after '%s'", pawl_jobs_at(jobs, count - 1)->name);
+    if (!PAWL_PAGE_IS_NONE(next) && !args->common.json)
+        cli_note("there may be more; go on with --after '%s'", next.text);
     return PAWL_OK;
 }
 
@@ -98,7 +101,7 @@ pawl_status cli_job_show(const cli_args *args, pawl_store *store, pawl_error *er
         return PAWL_OK;
     }
     filter.limit = LAST_RUNS;
-    st = cli_job_explain(store, name, pawl_job_runs(store, name, &filter, &runs, NULL, err), err);
+    st = cli_job_explain(store, name, pawl_run_list(store, name, &filter, &runs, NULL, err), err);
     if (st != PAWL_OK)
         return st;
     if (args->common.json)
@@ -164,13 +167,13 @@ static pawl_status gather_runs(pawl_store *store, const char *name, pawl_run_fil
         int64_t left = to->wanted + 1 - to->count;
 
         filter->limit = (int)(left < page_size ? left : page_size);
-        pawl_status st = pawl_job_runs(store, name, filter, &page, &filter->before, err);
+        pawl_status st = pawl_run_list(store, name, filter, &page, &filter->after, err);
         if (st != PAWL_OK)
             return cli_job_explain(store, name, st, err);
         for (size_t i = 0; i < pawl_runs_count(page); i++)
             if (!cli_listing_add(to, pawl_runs_at(page, i), pawl_runs_at(page, i)->id))
                 break;
-        if (filter->before == 0 || to->more)
+        if (PAWL_PAGE_IS_NONE(filter->after) || to->more)
             return PAWL_OK;
     }
 }
@@ -191,7 +194,7 @@ pawl_status cli_job_runs(const cli_args *args, pawl_store *store, pawl_error *er
         st = pawl_store_now(store, &now, err);
     if (st != PAWL_OK)
         return st;
-    filter.before = own->before;
+    filter.after = cli_page_before(own->before);
     filter.with_output = own->output || args->common.json;
     cli_listing_begin(&found, &cli_run_noun,
                       form == CLI_AS_TABLE && own->output ? CLI_AS_DETAILS : form,

@@ -107,25 +107,45 @@ pawl_status cli_id_find(pawl_store *store, const cli_id *id, pawl_messages **ret
     return st;
 }
 
+/* ---- pages ---- */
+
+pawl_page cli_page_before(int64_t id)
+{
+    pawl_page page = PAWL_PAGE_INIT;
+
+    if (id > 0)
+        snprintf(page.text, sizeof page.text, "%lld", (long long)id);
+    return page;
+}
+
+pawl_status cli_page_after(const char *name, pawl_page *ret_page, pawl_error *err)
+{
+    int size = snprintf(ret_page->text, sizeof ret_page->text, "%s", name ? name : "");
+
+    if ((size_t)size >= sizeof ret_page->text)
+        return pawli_fail(err, PAWL_E_INVALID, "--after is longer than any name");
+    return PAWL_OK;
+}
+
 #define PAGE 1000
 
-pawl_status cli_messages_walk(pawl_store *store, const pawl_filter *filter,
+pawl_status cli_messages_walk(pawl_store *store, const pawl_outbox_filter *filter,
                               cli_message_visitor visit, void *context, pawl_error *err)
 {
-    pawl_filter page = *filter;
+    pawl_outbox_filter page = *filter;
 
     if (page.limit <= 0 || page.limit > PAGE)
         page.limit = PAGE;
     do {
         PAWLI_AUTO(pawl_messages) list = NULL;
-        pawl_work_id next = {0};
+        pawl_page next = PAWL_PAGE_INIT;
         pawl_status st = pawl_outbox_list(store, &page, &list, &next, err);
         if (st != PAWL_OK)
             return st;
         for (size_t i = 0; i < pawl_messages_count(list); i++)
             if (!visit(context, pawl_messages_at(list, i)))
                 return PAWL_OK;
-        page.before = next;
-    } while (page.before.value > 0);
+        page.after = next;
+    } while (!PAWL_PAGE_IS_NONE(page.after));
     return PAWL_OK;
 }

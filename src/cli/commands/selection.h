@@ -12,8 +12,8 @@
 /* Return false to stop. `message` is valid during the call. */
 typedef bool (*cli_message_visitor)(void *context, const pawl_message *message);
 
-/* Newest first, from filter->before on. */
-pawl_status cli_messages_walk(pawl_store *store, const pawl_filter *filter,
+/* Newest first, from filter->after on. */
+pawl_status cli_messages_walk(pawl_store *store, const pawl_outbox_filter *filter,
                               cli_message_visitor visit, void *context, pawl_error *err);
 
 /*
@@ -36,5 +36,10 @@ pawl_status cli_id_parse(const char *text, cli_id *ret_id, pawl_error *err);
 /* PAWL_E_NOT_FOUND names the id. A list of one. */
 pawl_status cli_id_find(pawl_store *store, const cli_id *id, pawl_messages **ret_one,
                         pawl_error *err);
+
+/* --before ID (0: not given), for lists in the order of ids. */
+pawl_page cli_page_before(int64_t id);
+/* --after NAME (NULL: not given), for lists in the order of names. */
+pawl_status cli_page_after(const char *name, pawl_page *ret_page, pawl_error *err);
 
 #endif
