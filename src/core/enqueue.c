@@ -14,8 +14,6 @@
 #include "tx_private.h"
 #include "platform.h"
 
-static const pawl_backoff again_policy = {10, 500, 20};
-
 /* The state of one enqueue call, from the caller's structs to the results. */
 struct sending {
     pawl_store *store;
@@ -237,16 +235,20 @@ static pawl_status enqueue_on_row(void *context, const pawli_row *row, pawl_erro
     return PAWL_OK;
 }
 
-static pawl_status enqueue_run_once(struct sending *sending, bool fresh, pawl_error *err)
+/* New ids cannot conflict with another transaction's. A commit in doubt is resolved by asking by
+ * id, and an open rival transaction is waited for: pawli_db_run(). */
+static pawl_status enqueue_run(struct sending *sending, pawl_error *err)
 {
     pawli_rows rows = {sending->row_count, SPEC_COLUMNS, pawli_message_spec_names,
                        pawli_message_spec_types, sending->values};
     pawli_op op = {
-        .sql = !fresh           ? PAWLI_SQL_ENQUEUE
+        .sql = !sending->fresh  ? PAWLI_SQL_ENQUEUE
                : sending->plain ? PAWLI_SQL_ENQUEUE_PLAIN
                                 : PAWLI_SQL_ENQUEUE_FRESH,
         .writes = true,
-        .merges = fresh, /* new ids cannot conflict with another transaction's */
+        .merges = sending->fresh,
+        .resolves = true,
+        .resolve_sql = PAWLI_SQL_ENQUEUE,
         .rows = &rows,
         .on_row = enqueue_on_row,
         .on_start = enqueue_on_start,
@@ -266,38 +268,6 @@ static void answer_repeated(struct sending *sending)
         sending->answers[i] = sending->answers[sending->first[i]];
         sending->answers[i].existed = true;
     }
-}
-
-/* A commit in doubt is resolved by asking again by id; an open rival transaction is waited for
- * until the timeout. */
-static pawl_status enqueue_run(struct sending *sending, pawl_error *err)
-{
-    pawl_mono deadline = pawli_mono_after(pawli_mono_now(), sending->store->timeout_ms * 1000);
-    uint64_t interrupts = pawli_db_interrupts(sending->store->db);
-    bool in_doubt = false;
-    pawl_status st;
-
-    if (sending->tx)
-        return enqueue_run_once(sending, sending->fresh, err);
-    for (int attempt = 0;; attempt++) {
-        st = enqueue_run_once(sending, sending->fresh && !in_doubt, err);
-        in_doubt = in_doubt || st == PAWL_E_IN_DOUBT;
-        if (st != PAWL_E_BUSY && !(in_doubt && (st == PAWL_E_IN_DOUBT || st == PAWL_E_UNAVAILABLE)))
-            break;
-        int64_t pause_us = 1000 * pawl_backoff_delay_ms(&again_policy, attempt, pawli_random_u64());
-        if (pause_us >= pawli_mono_left(deadline))
-            break;
-        pawli_sleep_us(pause_us);
-        if (pawli_db_interrupts(sending->store->db) != interrupts) {
-            st = pawli_fail(err, PAWL_E_INTERRUPTED, "interrupted while waiting to retry");
-            break;
-        }
-    }
-    if (in_doubt && st != PAWL_OK)
-        return pawli_fail(err, PAWL_E_IN_DOUBT,
-                          "the result of the commit was lost and the database did not respond "
-                          "again: send the same message id again");
-    return st;
 }
 
 /* Returns the ids, with which the caller can safely send the messages again. */
@@ -335,6 +305,9 @@ static pawl_status enqueue_send_all(pawl_store *store, pawl_tx *tx,
                                     pawl_enqueued *ret_enqueued, pawl_error *err)
 {
     struct sending sending = {.store = store, .tx = tx, .count = count};
+
+    if (!store)
+        return pawli_fail(err, PAWL_E_INVALID, "the store must not be NULL");
     pawl_status st = enqueue_prepare(&sending, messages, err);
 
     if (st == PAWL_OK) {
@@ -360,15 +333,13 @@ static pawl_status enqueue_send_all(pawl_store *store, pawl_tx *tx,
 pawl_status pawl_outbox_enqueue_batch(pawl_store *store, const pawl_message_spec *messages,
                                       size_t count, pawl_enqueued *ret_enqueued, pawl_error *err)
 {
-    if (!store)
-        return pawli_fail(err, PAWL_E_INVALID, "the store must not be NULL");
     return enqueue_send_all(store, NULL, messages, count, ret_enqueued, err);
 }
 
 pawl_status pawl_outbox_enqueue(pawl_store *store, const pawl_message_spec *message,
                                 pawl_enqueued *ret_enqueued, pawl_error *err)
 {
-    return pawl_outbox_enqueue_batch(store, message, 1, ret_enqueued, err);
+    return enqueue_send_all(store, NULL, message, 1, ret_enqueued, err);
 }
 
 pawl_status pawl_send(pawl_store *store, const char *topic, const void *payload, size_t size,
@@ -379,7 +350,7 @@ pawl_status pawl_send(pawl_store *store, const char *topic, const void *payload,
     message.topic = topic;
     message.payload = payload || size > 0 ? payload : "";
     message.payload_size = size;
-    return pawl_outbox_enqueue(store, &message, NULL, err);
+    return enqueue_send_all(store, NULL, &message, 1, NULL, err);
 }
 
 pawl_status pawl_tx_enqueue_batch(pawl_tx *tx, const pawl_message_spec *messages, size_t count,

@@ -187,38 +187,71 @@ static pawl_status db_run_once(pawli_db *db, pawli_pool *pool, uint64_t interrup
     return st;
 }
 
-/* Only statuses that guarantee that nothing was changed. */
-static bool is_retryable(pawl_status st, int tries)
+/*
+ * Statuses that guarantee that nothing was changed; for an op that resolves, also a rival
+ * transaction that is still open, and whatever follows a commit in doubt until the database
+ * responds.
+ */
+static bool is_retryable(const pawli_op *op, pawl_status st, int tries, bool in_doubt)
 {
-    return st == PAWL_E_SERIALIZATION || (st == PAWL_E_UNAVAILABLE && tries < RECONNECTS);
+    if (st == PAWL_E_SERIALIZATION || (st == PAWL_E_UNAVAILABLE && tries < RECONNECTS))
+        return true;
+    if (in_doubt && (st == PAWL_E_IN_DOUBT || st == PAWL_E_UNAVAILABLE))
+        return true;
+    return op->resolves && st == PAWL_E_BUSY;
 }
 
-pawl_status pawli_db_run(pawli_db *db, const pawli_op *op, pawl_error *err)
+/* Returns false if the deadline does not leave the time for it. */
+static bool db_pause(const pawli_db *db, const pawli_op *op, pawl_status st, int tries,
+                     pawl_mono deadline)
+{
+    int64_t pause_us = 1000 * pawl_backoff_delay_ms(&retry_policy, tries, pawli_random_u64());
+
+    if (pause_us >= pawli_mono_left(deadline))
+        return false;
+    pawli_log(&db->log, PAWL_LOG_DEBUG, "store", "{statement}: {error}, retrying",
+              pawli_logged("store", db->settings.driver->name),
+              pawli_logged("statement", pawli_sql_name(op->sql)),
+              pawli_logged_number("attempt", tries + 1),
+              pawli_logged("error", pawl_status_text(st)));
+    pawli_sleep_us(pause_us);
+    return true;
+}
+
+/* The only loop that repeats an op, with one policy. */
+pawl_status pawli_db_run(pawli_db *db, const pawli_op *given, pawl_error *err)
 {
     pawl_mono deadline = pawli_db_deadline(db);
-    pawli_pool *pool = !op->writes && db->readers ? db->readers : db->writers;
+    pawli_pool *pool = !given->writes && db->readers ? db->readers : db->writers;
     pawl_status st = pawli_db_check_process(db, err);
+    pawli_op op = *given;
+    bool in_doubt = false;
 
-    if (st == PAWL_OK && (op->writes || pool == db->exclusive))
+    if (st == PAWL_OK && (op.writes || pool == db->exclusive))
         st = pawli_db_check_thread(db, err);
     if (st != PAWL_OK)
         return st;
     uint64_t interrupts_seen = pawli_pool_interrupts(pool);
     for (int tries = 0;; tries++) {
-        st = db_run_once(db, pool, interrupts_seen, op, deadline, err);
+        st = db_run_once(db, pool, interrupts_seen, &op, deadline, err);
         pawli_clock_log(db);
-        if (!is_retryable(st, tries))
-            return st;
-        int64_t pause_us = 1000 * pawl_backoff_delay_ms(&retry_policy, tries, pawli_random_u64());
-        if (pause_us >= pawli_mono_left(deadline))
-            return st;
-        pawli_log(&db->log, PAWL_LOG_DEBUG, "store", "{statement}: {error}, retrying",
-                  pawli_logged("store", db->settings.driver->name),
-                  pawli_logged("statement", pawli_sql_name(op->sql)),
-                  pawli_logged_number("attempt", tries),
-                  pawli_logged("error", pawl_status_text(st)));
-        pawli_sleep_us(pause_us);
+        if (op.resolves && st == PAWL_E_IN_DOUBT) {
+            in_doubt = true;
+            op.sql = op.resolve_sql;
+            op.merges = false;
+        }
+        if (!is_retryable(&op, st, tries, in_doubt) || !db_pause(db, &op, st, tries, deadline))
+            break;
+        if (op.resolves && pawli_pool_interrupts(pool) != interrupts_seen) {
+            st = pawli_fail(err, PAWL_E_INTERRUPTED, "interrupted while waiting to retry");
+            break;
+        }
     }
+    if (in_doubt && st != PAWL_OK)
+        return pawli_fail(err, PAWL_E_IN_DOUBT,
+                          "the result of the commit was lost and the database did not respond "
+                          "again: send the same message id again");
+    return st;
 }
 
 void pawli_db_interrupt(pawli_db *db)

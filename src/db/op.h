@@ -118,6 +118,10 @@ typedef struct pawli_op {
      * for a result row that covers all rows: column 1 is then the value for the first row, and
      * increases by one for every further row. */
     bool merges;
+    /* Repeated until the timeout while PAWL_E_BUSY, and with `resolve_sql` after a commit in doubt:
+     * that statement finds what an earlier run stored, by the ids in the rows. */
+    bool resolves;
+    enum pawli_sql resolve_sql;
     bool urgent; /* runs before others when a long transaction has kept all waiting */
     const pawli_param *params;
     size_t param_count;

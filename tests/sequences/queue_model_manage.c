@@ -1,6 +1,7 @@
 /* tests/sequences/queue_model_manage.c - maintenance and an administrator's changes. */
 #include "queue_model.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static bool lease_is_over(const model *m, const model_message *x)
@@ -236,7 +237,7 @@ static bool matches(const model *m, const model_message *x, const pawl_outbox_fi
            (!filter->correlation_id ||
             (correlation && strcmp(filter->correlation_id, correlation) == 0)) &&
            (filter->created_before.us == 0 || x->created_us < filter->created_before.us) &&
-           (filter->before.value == 0 || x->work_id < filter->before.value);
+           (PAWL_PAGE_IS_NONE(filter->after) || x->work_id < strtoll(filter->after.text, NULL, 10));
 }
 
 size_t model_matching(const model *m, const pawl_outbox_filter *filter,

@@ -194,7 +194,7 @@ static void resolve_change(const model *m, const step *s, change *ret)
     }
     ret->filter = run_filter(m, s);
     if (s->kind >= STEP_CANCEL_MATCHING && s->kind <= STEP_PURGE_MATCHING)
-        ret->filter.before.value = 0;
+        ret->filter.after = (pawl_page)PAWL_PAGE_INIT;
 }
 
 /* A store that does not check the fence: the owner's current claim is meant. */

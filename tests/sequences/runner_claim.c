@@ -1,6 +1,9 @@
 /* tests/sequences/runner_claim.c - calls that return messages: claims, the messages of an owner,
  * reading.
  */
+#include <stdio.h>
+#include <string.h>
+
 #include "operation.h"
 #include "runner.h"
 
@@ -190,8 +193,9 @@ pawl_outbox_filter run_filter(const model *m, const step *s)
     filter.states = s->states;
     filter.topic = s->topic == NO_OWNER ? NULL : model_topics[s->topic];
     filter.correlation_id = model_correlation(s->correlation);
-    if (s->before != NO_OWNER)
-        filter.before.value = m->messages[s->before].work_id;
+    if (s->before != NO_OWNER && m->messages[s->before].work_id != 0)
+        snprintf(filter.after.text, sizeof filter.after.text, "%lld",
+                 (long long)m->messages[s->before].work_id);
     filter.limit = s->limit;
     filter.with_payload = true;
     return filter;
@@ -224,19 +228,21 @@ static void run_list(runner *p, const step *s)
     pawl_work_id ids[MODEL_MESSAGES];
     size_t expected = model_matching(&p->m, &filter, ids);
     size_t page = expected < (size_t)s->limit ? expected : (size_t)s->limit;
-    const char *expected_next =
-        expected > page ? test_note("%lld", (long long)ids[page - 1].value) : "";
+    pawl_page expected_next = PAWL_PAGE_INIT;
     pawl_error err = PAWL_ERROR_INIT;
     pawl_messages *list = NULL;
     pawl_page next = {"-1"};
 
+    if (expected > page)
+        snprintf(expected_next.text, sizeof expected_next.text, "%lld",
+                 (long long)ids[page - 1].value);
     if (pawl_outbox_list(runner_store(p, s), &filter, &list, &next, &err) != PAWL_OK)
         finding_say(&p->wrong, "list answered: %s", err.message);
     else if (pawl_messages_count(list) != page)
         finding_say(&p->wrong, "%zu are listed, should be %zu", pawl_messages_count(list), page);
-    else if (strcmp(next.text, expected_next) != 0)
+    else if (strcmp(next.text, expected_next.text) != 0)
         finding_say(&p->wrong, "the next page is said to be after '%s', should be '%s'", next.text,
-                    expected_next);
+                    expected_next.text);
     for (size_t i = 0; !p->wrong.found && i < page; i++) {
         const model_message *x = model_by_work_id(&p->m, ids[i].value);
 
