@@ -17,8 +17,6 @@
 
 PAWL_BEGIN_DECLS
 
-struct pawl_secrets;
-
 /* Encoded from a message to send, or decoded from received bytes. Immutable; opaque. */
 typedef struct pawl_envelope pawl_envelope;
 
@@ -27,48 +25,10 @@ typedef struct pawl_envelope pawl_envelope;
 #define PAWL_ENVELOPE_DEPTH_MAX 64 /* of objects and arrays, including the envelope itself */
 #define PAWL_ENVELOPE_MAX_BYTES ((size_t)16 * 1024 * 1024) /* unless the caller says otherwise */
 
-/* ---- sending ---- */
-
-typedef struct pawl_envelope_options {
-    size_t size;        /* set by PAWL_ENVELOPE_OPTIONS_INIT, never by hand */
-    const char *source; /* required: sourceServiceId, 1 .. 255 characters, no control characters */
-    const struct pawl_secrets *secrets; /* NULL or empty: not signed */
-    int scheme;                         /* PAWL_SCHEME_2, or 1 for a peer that supports no other */
-    int attempt;                        /* rf-attempt; 0: sends so far + 1 */
-    pawl_wall now;                      /* rf-timestamp; PAWL_TIME_UNSET: this machine's clock */
-} pawl_envelope_options;
-#define PAWL_ENVELOPE_OPTIONS_INIT                                                                 \
-    {                                                                                              \
-        sizeof(pawl_envelope_options), NULL, NULL, 2, 0,                                           \
-        {                                                                                          \
-            0                                                                                      \
-        }                                                                                          \
-    }
-
-/**
- * Encodes and signs a message as an envelope.
- *
- * The topic is sent as `endpoint`. A payload that is JSON is embedded byte for byte; any other
- * payload (and JSON with surrounding white space, or nested too deeply) is sent as base64, marked
- * by rf-payload-encoding. The message's own headers are sent unchanged, except that those starting
- * with "rf-" are omitted: they belong to the envelope.
- *
- * Ownership: *ret_envelope is the caller's (pawl_envelope_free); untouched on failure. Everything
- *            is copied.
- * Threads:   any.
- * Blocks:    no.
- * Durable:   nothing is written.
- * Errors:    PAWL_E_INVALID (source, scheme, or headers that are not a JSON object), PAWL_E_NOMEM.
- */
-PAWL_API PAWL_MUST_CHECK pawl_status pawl_envelope_encode(const pawl_message *message,
-                                                          const pawl_envelope_options *opts,
-                                                          pawl_envelope **ret_envelope,
-                                                          pawl_error *err);
-
 /* ---- receiving ---- */
 
 /**
- * Decodes an envelope. It does not check the signature: see pawl_signature_check().
+ * Decodes an envelope. It does not check the signature: only a receiver does (receiver.h).
  *
  * Strict: JSON in UTF-8, no duplicate names in the envelope or its headers, no deeper than
  * PAWL_ENVELOPE_DEPTH_MAX, every field of the right type and length, rf-version 2.x. Unknown fields

@@ -2,13 +2,11 @@
 #ifndef PAWL_NET_H
 #define PAWL_NET_H
 
-#include <pawl/ack.h>
 #include <pawl/delivery.h>
 #include <pawl/envelope.h>
 #include <pawl/pawl.h>
 #include <pawl/receiver.h>
 #include <pawl/services.h>
-#include <pawl/signature.h>
 #include <pawl/transport.h>
 
 #endif

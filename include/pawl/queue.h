@@ -150,17 +150,6 @@ PAWL_API PAWL_MUST_CHECK pawl_status pawl_queue_release(pawl_store *store, pawl_
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_queue_ack_output(pawl_store *store, pawl_owner owner,
                                                            pawl_receipt item, const void *output,
                                                            size_t output_size, pawl_error *err);
-/* One item of pawl_queue_ack_outputs(). The struct is fixed: it will not get further members. */
-typedef struct pawl_receipt_output {
-    pawl_receipt item;
-    const void *output; /* NULL: none */
-    size_t output_size;
-} pawl_receipt_output;
-/* The same for several messages in one transaction; otherwise as pawl_queue_ack(). */
-PAWL_API PAWL_EXPERIMENTAL PAWL_MUST_CHECK pawl_status
-pawl_queue_ack_outputs(pawl_store *store, pawl_owner owner, const pawl_receipt_output *items,
-                       size_t count, size_t *ret_changed, pawl_error *err);
-
 /*
  * Stores a progress text with the message for others to read. It stays until it is replaced, across
  * attempts and after the message has finished. NULL or "": no text. At most 4095 bytes are stored.
@@ -169,35 +158,6 @@ pawl_queue_ack_outputs(pawl_store *store, pawl_owner owner, const pawl_receipt_o
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_queue_progress(pawl_store *store, pawl_owner owner,
                                                          pawl_receipt item, const char *text,
                                                          pawl_error *err);
-
-/* A list of destination names; the names are borrowed from the list. */
-typedef struct pawl_destinations pawl_destinations;
-
-/**
- * Lists the destinations that have unfinished messages: ready, in progress or due later. Ordered by
- * name, starting after `after` (NULL: from the beginning), up to `limit` (1 .. 10000). While
- * pawl_destinations_more() is true, continue after pawl_destinations_last(), even if the page is
- * empty: one call examines at most 10 names per name requested.
- *
- * Ownership: *ret_list is the caller's (pawl_destinations_free); untouched on failure.
- * Threads:   any.
- * Blocks:    one round trip, bounded by the store's timeout.
- * Errors:    PAWL_E_INVALID, PAWL_E_BUSY, PAWL_E_TIMEOUT, PAWL_E_UNAVAILABLE, PAWL_E_NOMEM.
- */
-PAWL_API PAWL_EXPERIMENTAL PAWL_MUST_CHECK pawl_status pawl_queue_destinations(
-    pawl_store *store, const char *after, int limit, pawl_destinations **ret_list, pawl_error *err);
-PAWL_API PAWL_EXPERIMENTAL size_t pawl_destinations_count(const pawl_destinations *list);
-/* NULL past the end. */
-PAWL_API PAWL_EXPERIMENTAL const char *pawl_destinations_at(const pawl_destinations *list,
-                                                            size_t index);
-PAWL_API PAWL_EXPERIMENTAL int pawl_destinations_more(const pawl_destinations *list);
-/* The `after` of the next page; NULL: nothing was found. */
-PAWL_API PAWL_EXPERIMENTAL const char *pawl_destinations_last(const pawl_destinations *list);
-/* Increases with every pawl_queue_wake() of that destination; 0: none so far, or past the end. */
-PAWL_API PAWL_EXPERIMENTAL int64_t pawl_destinations_woken(const pawl_destinations *list,
-                                                           size_t index);
-PAWL_API PAWL_EXPERIMENTAL void
-pawl_destinations_free(pawl_destinations *list); /* NULL is allowed */
 
 /**
  * Retries a destination now: messages that wait for their next attempt there become due at once,
@@ -212,14 +172,6 @@ pawl_destinations_free(pawl_destinations *list); /* NULL is allowed */
  */
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_queue_wake(pawl_store *store, const char *destination,
                                                      size_t *ret_changed, pawl_error *err);
-/*
- * The same for messages whose last error begins with `error_prefix`, which must not be empty. If no
- * message has such an error, nothing is written and no other process is told.
- */
-PAWL_API PAWL_EXPERIMENTAL PAWL_MUST_CHECK pawl_status
-pawl_queue_wake_by_error(pawl_store *store, const char *destination, const char *error_prefix,
-                         size_t *ret_changed, pawl_error *err);
-
 /*
  * Returns all messages that `owner` owns now, in full: for use after an in-doubt claim or a
  * restart.

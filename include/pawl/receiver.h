@@ -103,7 +103,7 @@ typedef struct pawl_receiver_options {
                                   MiB */
     int64_t request_ms;        /* from the first byte to the last, or 408: 100 .. 3600000 */
     int64_t grace_ms;         /* shutdown: from pawl_receiver_stop() until handlers are cancelled */
-    int64_t replay_window_ms; /* see pawl_signature_options */
+    int64_t replay_window_ms; /* how far rf-timestamp may differ, both ways */
     int64_t lease_ms;         /* call-out: renewed while the handler runs */
     int max_attempts;         /* attempts before the message is dead: 1 .. 1000 */
     int64_t keep_ms;          /* see pawl_inbox_options; at least twice replay_window_ms */

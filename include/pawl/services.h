@@ -12,19 +12,33 @@
 #include <pawl/backoff.h>
 #include <pawl/error.h>
 #include <pawl/export.h>
-#include <pawl/signature.h>
 
 PAWL_BEGIN_DECLS
 
 #define PAWL_SERVICE_NAME_MAX 255 /* characters */
+
+#define PAWL_SECRET_MIN 16 /* bytes */
+#define PAWL_SECRET_MAX 4096
+#define PAWL_SECRETS_MAX 16 /* per peer */
+
+/*
+ * Scheme 2 signs the version, the time, both ids, source, type, endpoint and the payload's hash,
+ * each with its length. Scheme 1 signs messageId + sourceServiceId + endpoint + payload hash,
+ * concatenated, and not the time, so it cannot reject old messages: for peers that support nothing
+ * else.
+ */
+#define PAWL_SCHEME_1 1
+#define PAWL_SCHEME_2 2
+
+#define PAWL_REPLAY_WINDOW_MS 300000
 
 /* One service. Everything is copied during the call. */
 typedef struct pawl_service_options {
     size_t size;      /* set by PAWL_SERVICE_OPTIONS_INIT, never by hand */
     const char *name; /* required in a map: its sourceServiceId; no "://", no control characters */
     const char *url;  /* the URL at which it receives; NULL: it only sends */
-    /* "file:..." and "env:...", read during the call: see pawl_secrets_load(). The first signs. 0:
-     * unsigned */
+    /* "file:..." and "env:...", read during the call: see pawl_secret_check(). The first signs,
+     * all are accepted. 0: unsigned */
     const char *const *secrets;
     size_t secret_count;
     int scheme;                 /* PAWL_SCHEME_2; 1: scheme 1 is sent, and accepted besides 2 */
@@ -46,6 +60,21 @@ typedef struct pawl_service_options {
         sizeof(pawl_service_options), NULL, NULL, NULL, 0, PAWL_SCHEME_2, 5000, 30000, 16,         \
             PAWL_BACKOFF_REMOTE, 0, PAWL_COUNT_ANSWERED, false, (size_t)1024 * 1024, NULL, NULL    \
     }
+
+/**
+ * Checks that there is a secret at `place`: "file:/etc/pawl/orders.secret" or "env:ORDERS_SECRET".
+ * Trailing line ends are removed. Text that starts with "base64:" is decoded, any other text is
+ * used as it is: `openssl rand -base64 32 > FILE` creates a good one.
+ *
+ * Ownership: `place` is read during the call.
+ * Threads:   one at a time. The environment must not be changed meanwhile.
+ * Blocks:    reads the file now; a later change of the file is not noticed.
+ * Durable:   nothing is written.
+ * Errors:    PAWL_E_INVALID (neither "file:" nor "env:", too short, too long, bad base64),
+ *            PAWL_E_NOT_FOUND (no such file or variable), PAWL_E_DENIED (the file cannot be read;
+ *            or it is readable or writable by all users: chmod o-rwx), PAWL_E_IO, PAWL_E_NOMEM.
+ */
+PAWL_API PAWL_MUST_CHECK pawl_status pawl_secret_check(const char *place, pawl_error *err);
 
 /*
  * Whether an http:// or https:// URL contains an IP address outside the public internet, or
@@ -81,7 +110,7 @@ typedef struct pawl_services_options {
  * Blocks:    reads the files of the secrets.
  * Durable:   nothing is written.
  * Errors:    PAWL_E_INVALID (the message names the service and the field; also for a duplicate
- *            name), those of pawl_secrets_load(), PAWL_E_NOMEM. A single invalid entry fails the
+ *            name), those of pawl_secret_check(), PAWL_E_NOMEM. A single invalid entry fails the
  *            call.
  */
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_services_new(const pawl_service_options *services,
@@ -111,9 +140,8 @@ PAWL_API const pawl_service *pawl_services_at(const pawl_services *services, siz
 
 /* The entry for URLs has the name "" and no url. */
 PAWL_API const char *pawl_service_name(const pawl_service *service);
-PAWL_API const char *pawl_service_url(const pawl_service *service); /* may be NULL */
-/* Never NULL; may be empty. */
-PAWL_API const pawl_secrets *pawl_service_secrets(const pawl_service *service);
+PAWL_API const char *pawl_service_url(const pawl_service *service);     /* may be NULL */
+PAWL_API size_t pawl_service_secret_count(const pawl_service *service); /* 0: not signed */
 PAWL_API int pawl_service_scheme(const pawl_service *service);
 PAWL_API int64_t pawl_service_connect_timeout_ms(const pawl_service *service);
 PAWL_API int64_t pawl_service_timeout_ms(const pawl_service *service);

@@ -95,9 +95,6 @@ PAWL_API void pawl_store_close(pawl_store *store);
 /* "sqlite" or "postgres". Borrowed. */
 PAWL_API const char *pawl_store_engine(const pawl_store *store);
 
-/* The inbox_keep_ms that the store was opened with. */
-PAWL_API PAWL_EXPERIMENTAL int64_t pawl_store_inbox_keep_ms(const pawl_store *store);
-
 /*
  * Reads the database's clock, which decides what is due. One round trip. SQLite: the machine's wall
  * clock, but never earlier than a stored time; while the wall clock is behind that, time advances

@@ -17,8 +17,6 @@
 
 PAWL_BEGIN_DECLS
 
-struct pawl_ack;
-
 /* ---- one send and its result ---- */
 
 /*
@@ -115,51 +113,6 @@ PAWL_API PAWL_MUST_CHECK pawl_status pawl_transports_add_inproc(pawl_transports 
                                                                 const char *name, int threads,
                                                                 pawl_inproc_receiver receiver,
                                                                 void *context, pawl_error *err);
-
-/* ---- sending: all transports behind one file descriptor ---- */
-
-/* A transport client. Used by one thread at a time. Connections are reused between sends. */
-typedef struct pawl_transport_client pawl_transport_client;
-
-/* A send in flight. */
-typedef struct pawl_send_op pawl_send_op;
-
-/* *ret_client is the caller's (pawl_transport_client_close). `transports` must outlive it. */
-PAWL_API PAWL_EXPERIMENTAL PAWL_MUST_CHECK pawl_status pawl_transport_client_open(
-    pawl_transports *transports, pawl_transport_client **ret_client, pawl_error *err);
-
-/**
- * Starts a send.
- *
- * Ownership: the data that `request` points to must live until `end` is called. *ret_send (may be
- *            NULL) belongs to the client and is invalid once `end` returns.
- * Threads:   the client's. `end` is called inside pawl_transport_client_process() or
- * pawl_transport_client_close(), exactly once, never inside this call; it may call this function
- * and pawl_transport_client_cancel(). Blocks:    no; names are resolved on one of the library's
- * threads. Durable:   nothing is written. Errors:    PAWL_E_INVALID: permanent (an invalid URL, an
- * unknown scheme). PAWL_E_DENIED (a local destination that is not allowed), PAWL_E_NOT_FOUND (no
- * such receiver in this process): until the configuration is changed. PAWL_E_NOMEM, PAWL_E_IO:
- * retry. On failure `end` is not called.
- */
-PAWL_API PAWL_EXPERIMENTAL PAWL_MUST_CHECK pawl_status pawl_transport_client_send(
-    pawl_transport_client *client, const pawl_send_request *request, pawl_send_end end,
-    void *context, pawl_send_op **ret_send, pawl_error *err);
-/* Cancels a send: the next pawl_transport_client_process() ends it with PAWL_SEND_CANCELLED. */
-PAWL_API PAWL_EXPERIMENTAL void pawl_transport_client_cancel(pawl_transport_client *client,
-                                                             pawl_send_op *send);
-/* For poll() or epoll: readable when pawl_transport_client_process() has work to do. It never
- * changes. */
-PAWL_API PAWL_EXPERIMENTAL int pawl_transport_client_fd(pawl_transport_client *client);
-/* The maximum time to wait for that; -1: no limit; 0: do not wait. */
-PAWL_API PAWL_EXPERIMENTAL int64_t pawl_transport_client_timeout_ms(pawl_transport_client *client);
-/* Does all work that is possible without waiting. PAWL_E_NOMEM, PAWL_E_IO: call again soon. */
-PAWL_API PAWL_EXPERIMENTAL PAWL_MUST_CHECK pawl_status
-pawl_transport_client_process(pawl_transport_client *client, pawl_error *err);
-/* The number of sends in flight. */
-PAWL_API PAWL_EXPERIMENTAL size_t
-pawl_transport_client_in_flight(const pawl_transport_client *client);
-/* Ends all sends in flight with PAWL_SEND_CANCELLED. NULL is allowed. */
-PAWL_API PAWL_EXPERIMENTAL void pawl_transport_client_close(pawl_transport_client *client);
 
 PAWL_END_DECLS
 

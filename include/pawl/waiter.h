@@ -46,12 +46,6 @@ PAWL_API PAWL_EXPERIMENTAL void pawl_waiter_free(pawl_waiter *waiter); /* NULL i
  */
 PAWL_API PAWL_EXPERIMENTAL PAWL_MUST_CHECK pawl_status
 pawl_waiter_arm(pawl_waiter *waiter, const pawl_claim_options *opts, pawl_error *err);
-/*
- * The same for messages to any destination except these `count` (0: any), including destinations
- * that have never been used before.
- */
-PAWL_API PAWL_EXPERIMENTAL PAWL_MUST_CHECK pawl_status pawl_waiter_arm_others(
-    pawl_waiter *waiter, const char *const *destinations, size_t count, pawl_error *err);
 
 /*
  * Waits until a message may be ready, `fd` (-1: none) is readable, pawl_waiter_wake() is called,

@@ -2,6 +2,8 @@
  * them. */
 #include "batch_update.h"
 
+#include <pawl_private/delivery_store.h>
+
 #include <stdlib.h>
 #include <string.h>
 

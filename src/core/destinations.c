@@ -1,5 +1,6 @@
 /* src/core/destinations.c - lists the destinations that have unfinished messages. */
 #include <pawl/queue.h>
+#include <pawl_private/delivery_store.h>
 
 #include <stdbool.h>
 #include <stdlib.h>

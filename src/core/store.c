@@ -1,5 +1,6 @@
 /* src/core/store.c - opens and deploys stores, grants roles, resets the store's clock. */
 #include <pawl/store.h>
+#include <pawl_private/delivery_store.h>
 
 #include <assert.h>
 #include <stdlib.h>

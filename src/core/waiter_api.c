@@ -1,5 +1,6 @@
 /* src/core/waiter_api.c - waiting for work in an application's own claim loop. */
 #include <pawl/waiter.h>
+#include <pawl_private/delivery_store.h>
 
 #include <stdlib.h>
 

@@ -1,11 +1,12 @@
 /* src/server/process.c - processes a received envelope, from its bytes to the response
  * (docs/wire.md). */
-#include <pawl/signature.h>
 
 #include "auto.h"
 #include "log.h"
 #include "receiver_private.h"
 #include "platform.h"
+#include "signature.h"
+#include "services.h"
 
 #define AREA "receiver"
 
@@ -26,12 +27,13 @@ static pawl_status check_signature(pawl_receiver *receiver, const pawl_envelope 
 {
     PAWLI_AUTO(pawl_services) services = current_services(receiver);
     const pawl_service *peer = pawl_services_peer(services, pawl_envelope_source(envelope));
-    pawl_signature_options options = PAWL_SIGNATURE_OPTIONS_INIT;
+    pawli_signature_options options = PAWLI_SIGNATURE_OPTIONS_INIT;
 
     options.window_ms = receiver->options.replay_window_ms;
     if (peer)
         options.scheme = pawl_service_scheme(peer);
-    return pawl_signature_check(envelope, peer ? pawl_service_secrets(peer) : NULL, &options, err);
+    return pawli_signature_check(envelope, peer ? pawli_service_secrets(peer) : NULL, &options,
+                                 err);
 }
 
 /* The response for a database error: the sender only learns that it should retry. */

@@ -10,6 +10,7 @@
 #include "receiver_private.h"
 #include "response.h"
 #include "text.h"
+#include "ack.h"
 
 /* ---- the task passed to a handler ---- */
 
@@ -90,17 +91,17 @@ void pawli_response_done(pawli_answer *answer)
     *answer = (pawli_answer){0};
 }
 
-static void write_body(pawli_answer *answer, const pawl_ack_content *content)
+static void write_body(pawli_answer *answer, const pawli_ack_content *content)
 {
-    PAWLI_AUTO(pawl_ack) ack = NULL;
+    PAWLI_AUTO(pawli_ack) ack = NULL;
     const char *text;
 
     free(answer->body);
     answer->body = NULL;
     answer->body_size = 0;
-    if (pawl_ack_encode(content, &ack, NULL) != PAWL_OK)
+    if (pawli_ack_encode(content, &ack, NULL) != PAWL_OK)
         return;
-    text = pawl_ack_text(ack, &answer->body_size);
+    text = pawli_ack_text(ack, &answer->body_size);
     answer->body = malloc(answer->body_size + 1);
     if (answer->body)
         memcpy(answer->body, text, answer->body_size + 1);
@@ -111,7 +112,7 @@ static void write_body(pawli_answer *answer, const pawl_ack_content *content)
 void pawli_response_acknowledge(pawli_answer *answer, bool duplicate, const void *payload,
                                 size_t size)
 {
-    pawl_ack_content content = PAWL_ACK_CONTENT_INIT;
+    pawli_ack_content content = PAWLI_ACK_CONTENT_INIT;
 
     content.acknowledged = true;
     content.duplicate = duplicate;
@@ -128,7 +129,7 @@ void pawli_response_acknowledge(pawli_answer *answer, bool duplicate, const void
 
 void pawli_response_reject(pawli_answer *answer, int status, const char *format, ...)
 {
-    pawl_ack_content content = PAWL_ACK_CONTENT_INIT;
+    pawli_ack_content content = PAWLI_ACK_CONTENT_INIT;
     char error[ERROR_ROOM];
     va_list arguments;
 

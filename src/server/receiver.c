@@ -2,8 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <pawl/ack.h>
 #include <pawl/sys/transport.h>
+#include <pawl_private/delivery_store.h>
 
 #include "fail.h"
 #include "options.h"
@@ -311,17 +311,17 @@ void pawl_receiver_inproc(void *context, const pawl_envelope *envelope, pawl_rep
 {
     pawl_receiver *receiver = context;
     pawl_send_report outcome = PAWL_SEND_REPORT_INIT;
-    struct pawl_ack *ack = NULL;
+    pawl_send_body *body = NULL;
     char error[PAWL_SEND_ERROR_SIZE];
     pawli_answer answer = {0};
 
     process_inproc(receiver, envelope, &answer);
     pawli_process_count(receiver, &answer);
     pawl_send_report_of_http(answer.status, NULL, answer.body, answer.body_size, error, &outcome,
-                             &ack);
+                             &body);
     if (answer.retry_after > 0)
         outcome.retry_after_ms = answer.retry_after * 1000;
     pawl_reply_send(reply, &outcome);
-    pawl_ack_free(ack);
+    pawl_send_body_free(body);
     pawli_response_done(&answer);
 }

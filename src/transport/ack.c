@@ -4,8 +4,6 @@
 
 #include <jansson.h>
 
-#include <pawl/ack.h>
-
 #include "arena.h"
 #include "buffer.h"
 #include "content.h"
@@ -14,11 +12,12 @@
 #include "json_scan.h"
 #include "scope.h"
 #include "text.h"
+#include "ack.h"
 
 #define ERROR_MAX 4096
 #define DEPTH_MAX 64
 
-struct pawl_ack {
+struct pawl_send_body {
     pawli_arena arena; /* everything but `text` */
     char *text;
     size_t text_size;
@@ -28,14 +27,14 @@ struct pawl_ack {
     size_t payload_size;
     const char *error;
 };
-PAWLI_AUTO_DEFINE(pawl_ack, pawl_ack_free);
+PAWLI_AUTO_DEFINE(pawli_ack, pawli_ack_free);
 
 static pawl_status no_memory(pawl_error *err)
 {
     return pawli_fail(err, PAWL_E_NOMEM, "out of memory for an acknowledgement");
 }
 
-void pawl_ack_free(pawl_ack *ack)
+void pawli_ack_free(pawli_ack *ack)
 {
     if (!ack)
         return;
@@ -46,7 +45,7 @@ void pawl_ack_free(pawl_ack *ack)
 
 /* ---- encoding ---- */
 
-static pawl_status ack_fill(pawl_ack *ack, const pawl_ack_content *content, pawl_error *err)
+static pawl_status ack_fill(pawli_ack *ack, const pawli_ack_content *content, pawl_error *err)
 {
     char error[ERROR_MAX];
 
@@ -64,7 +63,7 @@ static pawl_status ack_fill(pawl_ack *ack, const pawl_ack_content *content, pawl
                                                                                   : PAWL_OK;
 }
 
-static pawl_status ack_write_text(pawl_ack *ack, pawl_error *err)
+static pawl_status ack_write_text(pawli_ack *ack, pawl_error *err)
 {
     PAWLI_AUTO_BUFFER buffer = {0};
     bool is_json = true;
@@ -90,10 +89,10 @@ static pawl_status ack_write_text(pawl_ack *ack, pawl_error *err)
     return ack->text ? PAWL_OK : no_memory(err);
 }
 
-pawl_status pawl_ack_encode(const pawl_ack_content *given, pawl_ack **ret_ack, pawl_error *err)
+pawl_status pawli_ack_encode(const pawli_ack_content *given, pawli_ack **ret_ack, pawl_error *err)
 {
-    pawl_ack_content content = PAWL_ACK_CONTENT_INIT;
-    PAWLI_AUTO(pawl_ack) ack = NULL;
+    pawli_ack_content content = PAWLI_ACK_CONTENT_INIT;
+    PAWLI_AUTO(pawli_ack) ack = NULL;
     pawl_status st;
 
     if (!given || !ret_ack)
@@ -109,7 +108,7 @@ pawl_status pawl_ack_encode(const pawl_ack_content *given, pawl_ack **ret_ack, p
         st = ack_write_text(ack, err);
     if (st != PAWL_OK)
         return st;
-    *ret_ack = pawl_ack_take(&ack);
+    *ret_ack = pawli_ack_take(&ack);
     return PAWL_OK;
 }
 
@@ -153,7 +152,7 @@ static bool is_absent(const json_t *value)
     return !value || json_is_null(value);
 }
 
-static pawl_status ack_read_fields(pawl_ack *ack, const json_t *fields, pawl_error *err)
+static pawl_status ack_read_fields(pawli_ack *ack, const json_t *fields, pawl_error *err)
 {
     const json_t *acknowledged = json_object_get(fields, "acknowledged");
     const json_t *duplicate = json_object_get(fields, "duplicateDetected");
@@ -176,7 +175,7 @@ static pawl_status ack_read_fields(pawl_ack *ack, const json_t *fields, pawl_err
     return ack->error ? PAWL_OK : no_memory(err);
 }
 
-static pawl_status ack_decode(pawl_ack *ack, pawl_error *err)
+static pawl_status ack_decode(pawli_ack *ack, pawl_error *err)
 {
     PAWLI_AUTO_BUFFER buffer = {0};
     pawli_span payload = {NULL, 0};
@@ -202,9 +201,9 @@ static pawl_status ack_decode(pawl_ack *ack, pawl_error *err)
                               &ack->payload_size, err);
 }
 
-pawl_status pawl_ack_decode(const void *text, size_t size, pawl_ack **ret_ack, pawl_error *err)
+pawl_status pawli_ack_decode(const void *text, size_t size, pawli_ack **ret_ack, pawl_error *err)
 {
-    PAWLI_AUTO(pawl_ack) ack = NULL;
+    PAWLI_AUTO(pawli_ack) ack = NULL;
     pawl_status st;
 
     if (!text || !ret_ack)
@@ -220,37 +219,37 @@ pawl_status pawl_ack_decode(const void *text, size_t size, pawl_ack **ret_ack, p
     st = ack_decode(ack, err);
     if (st != PAWL_OK)
         return st;
-    *ret_ack = pawl_ack_take(&ack);
+    *ret_ack = pawli_ack_take(&ack);
     return PAWL_OK;
 }
 
 /* ---- accessors ---- */
 
-const char *pawl_ack_text(const pawl_ack *ack, size_t *ret_size)
+const char *pawli_ack_text(const pawli_ack *ack, size_t *ret_size)
 {
     if (ret_size)
         *ret_size = ack->text_size;
     return ack->text;
 }
 
-bool pawl_ack_acknowledged(const pawl_ack *ack)
+bool pawli_ack_acknowledged(const pawli_ack *ack)
 {
     return ack->acknowledged;
 }
 
-bool pawl_ack_duplicate(const pawl_ack *ack)
+bool pawli_ack_duplicate(const pawli_ack *ack)
 {
     return ack->duplicate;
 }
 
-const void *pawl_ack_payload(const pawl_ack *ack, size_t *ret_size)
+const void *pawli_ack_payload(const pawli_ack *ack, size_t *ret_size)
 {
     if (ret_size)
         *ret_size = ack->payload_size;
     return ack->payload;
 }
 
-const char *pawl_ack_error(const pawl_ack *ack)
+const char *pawli_ack_error(const pawli_ack *ack)
 {
     return ack->error;
 }

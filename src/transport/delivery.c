@@ -16,6 +16,7 @@
 #include "options.h"
 #include "scope.h"
 #include "platform.h"
+#include "transport_client.h"
 
 PAWLI_AUTO_DEFINE(pawl_delivery, pawl_delivery_free);
 
@@ -103,7 +104,7 @@ static pawl_status open_all(pawl_delivery *delivery, pawl_error *err)
         transports = delivery->own_transports;
     }
     if (st == PAWL_OK)
-        st = pawl_transport_client_open(transports, &delivery->client, err);
+        st = pawli_transport_client_open(transports, &delivery->client, err);
     if (st == PAWL_OK)
         st = pawl_waiter_new(delivery->store, &delivery->waiter, err);
     if (st != PAWL_OK)
@@ -112,7 +113,7 @@ static pawl_status open_all(pawl_delivery *delivery, pawl_error *err)
     delivery->events = epoll_create1(EPOLL_CLOEXEC);
     st = delivery_watch(delivery, delivery->stop_fd, err);
     if (st == PAWL_OK)
-        st = delivery_watch(delivery, pawl_transport_client_fd(delivery->client), err);
+        st = delivery_watch(delivery, pawli_transport_client_fd(delivery->client), err);
     if (st == PAWL_OK)
         st = delivery_watch(delivery, delivery->pump.completed_fd, err);
     return st;
@@ -171,7 +172,7 @@ void pawl_delivery_free(pawl_delivery *delivery)
     if (!delivery)
         return;
     pawli_send_pump_done(&delivery->pump);
-    pawl_transport_client_close(delivery->client); /* completes the sends in flight */
+    pawli_transport_client_close(delivery->client); /* completes the sends in flight */
     free_send_ops(&delivery->in_flight);
     free_send_ops(&delivery->completed);
     pawl_transports_free(delivery->own_transports);
@@ -292,7 +293,7 @@ static pawl_status delivery_iterate(pawl_delivery *delivery, bool claims, bool m
     delivery->moved = 0;
     pawli_send_pump_pause(delivery);
     pawli_send_pump_drop_late(delivery);
-    if (pawl_transport_client_process(delivery->client, &why) != PAWL_OK)
+    if (pawli_transport_client_process(delivery->client, &why) != PAWL_OK)
         pawli_log(&delivery->options.log, PAWL_LOG_WARNING, "outbox", "sends are delayed: {error}",
                   pawli_logged("error", why.message));
     if (!pawli_breaker_allows(&delivery->health, pawli_mono_now()))
@@ -317,7 +318,7 @@ static void delivery_keep_earlier(pawl_mono *at, pawl_mono other)
 static int64_t wait_ms(pawl_delivery *delivery, int64_t max_poll_ms)
 {
     pawl_mono now = pawli_mono_now(), at = pawli_mono_after(now, max_poll_ms * 1000);
-    int64_t client_ms = pawl_transport_client_timeout_ms(delivery->client);
+    int64_t client_ms = pawli_transport_client_timeout_ms(delivery->client);
 
     if (client_ms >= 0)
         delivery_keep_earlier(&at, pawli_mono_after(now, client_ms * 1000));
@@ -391,7 +392,7 @@ static void cancel_all(pawl_delivery *delivery)
 {
     for (pawli_send_op *at = delivery->in_flight.first; at; at = at->next)
         if (at->send)
-            pawl_transport_client_cancel(delivery->client, at->send);
+            pawli_transport_client_cancel(delivery->client, at->send);
 }
 
 static bool delivery_owns_nothing(const pawl_delivery *delivery)

@@ -7,6 +7,7 @@
 #include "log.h"
 #include "scope.h"
 #include "platform.h"
+#include <pawl_private/delivery_store.h>
 
 /* The maximum number of names in one claim. */
 #define NAMES_MAX 1000

@@ -13,11 +13,13 @@
 #include <pawl/queue.h>
 #include <pawl/tx.h>
 #include <pawl/waiter.h>
+#include <pawl_private/delivery_store.h>
 
 #include "send_op.h"
 #include "scope.h"
 #include "destination.h"
 #include "send_pump.h"
+#include "transport_client.h"
 
 PAWLI_AUTO_DEFINE(pawl_destinations, pawl_destinations_free);
 PAWLI_AUTO_DEFINE(pawl_messages, pawl_messages_free);
@@ -33,7 +35,7 @@ struct pawl_delivery {
     pawl_delivery_options options; /* its strings are copies */
     pawl_owner owner;
     pawl_transports *own_transports; /* NULL: the caller's */
-    pawl_transport_client *client;
+    pawli_transport_client *client;
     pawl_waiter *waiter;
     int stop_fd;      /* readable when it should stop */
     int events;       /* epoll: the client's descriptor and stop_fd */

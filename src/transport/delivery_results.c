@@ -4,12 +4,14 @@
 
 #include <pawl/outbox.h>
 #include <pawl/tx.h>
+#include <pawl_private/delivery_store.h>
 
 #include "delivery_private.h"
 #include "fail.h"
 #include "log.h"
 #include "scope.h"
 #include "platform.h"
+#include "transport_client.h"
 
 #define RENEW_AGAIN_US INT64_C(500000)
 
@@ -425,7 +427,7 @@ static pawl_status find_lost(pawl_delivery *delivery, pawl_error *err)
             continue;
         at->lost = true;
         if (at->send)
-            pawl_transport_client_cancel(delivery->client, at->send);
+            pawli_transport_client_cancel(delivery->client, at->send);
     }
     return st;
 }

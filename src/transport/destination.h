@@ -10,6 +10,7 @@
 
 #include <pawl/delivery.h>
 #include <pawl/log.h>
+#include <pawl_private/delivery_store.h>
 
 #include "breaker.h"
 

@@ -15,6 +15,7 @@
 #include "sign.h"
 #include "text.h"
 #include "timestamp.h"
+#include "signature.h"
 
 /* ---- the envelope: accessors and freeing ---- */
 
@@ -170,8 +171,8 @@ static pawl_status no_memory(pawl_error *err)
     return pawli_fail(err, PAWL_E_NOMEM, "out of memory for an envelope");
 }
 
-static pawl_status envelope_encode_check_options(const pawl_envelope_options *given,
-                                                 pawl_envelope_options *opts, pawl_error *err)
+static pawl_status envelope_encode_check_options(const pawli_envelope_options *given,
+                                                 pawli_envelope_options *opts, pawl_error *err)
 {
     size_t characters = 0;
     pawl_status st = pawli_options_copy(opts, sizeof *opts, given, err);
@@ -197,7 +198,7 @@ static pawl_status envelope_encode_check_options(const pawl_envelope_options *gi
 
 /* Fills in everything except headers, signature and text. */
 static pawl_status envelope_encode_fill(pawl_envelope *envelope, const pawl_message *message,
-                                        const pawl_envelope_options *opts, pawl_error *err)
+                                        const pawli_envelope_options *opts, pawl_error *err)
 {
     char id[PAWL_UUID_TEXT_SIZE], timestamp[PAWLI_TIMESTAMP_SIZE];
     const void *payload = pawl_message_payload(message, &envelope->payload_size);
@@ -231,13 +232,13 @@ static pawl_status envelope_encode_fill(pawl_envelope *envelope, const pawl_mess
     return st;
 }
 
-static pawl_status envelope_encode_sign(pawl_envelope *envelope, const pawl_envelope_options *opts,
+static pawl_status envelope_encode_sign(pawl_envelope *envelope, const pawli_envelope_options *opts,
                                         pawl_error *err)
 {
     char text[PAWLI_SIGNATURE_TEXT_SIZE];
     pawl_status st;
 
-    if (pawl_secrets_count(opts->secrets) == 0)
+    if (pawli_secrets_count(opts->secrets) == 0)
         return PAWL_OK;
     const pawli_signed what = {envelope->version,
                                envelope->timestamp,
@@ -335,10 +336,10 @@ static pawl_status envelope_encode_write_text(pawl_envelope *envelope, const paw
     return envelope->text ? PAWL_OK : no_memory(err);
 }
 
-pawl_status pawl_envelope_encode(const pawl_message *message, const pawl_envelope_options *given,
-                                 pawl_envelope **ret_envelope, pawl_error *err)
+pawl_status pawli_envelope_encode(const pawl_message *message, const pawli_envelope_options *given,
+                                  pawl_envelope **ret_envelope, pawl_error *err)
 {
-    pawl_envelope_options opts = PAWL_ENVELOPE_OPTIONS_INIT;
+    pawli_envelope_options opts = PAWLI_ENVELOPE_OPTIONS_INIT;
     PAWLI_AUTO(pawl_envelope) envelope = NULL;
     PAWLI_AUTO_BUFFER own = {0};
     pawl_status st;

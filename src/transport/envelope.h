@@ -13,6 +13,7 @@
 #include "hash.h"
 #include "json_scan.h"
 #include "scope.h"
+#include "signature.h"
 
 struct pawl_envelope {
     atomic_size_t borrowers; /* references besides its owner's */
@@ -37,6 +38,41 @@ struct pawl_envelope {
     const char *tracestate;
 };
 PAWLI_AUTO_DEFINE(pawl_envelope, pawl_envelope_free);
+
+typedef struct pawli_envelope_options {
+    size_t size;        /* set by PAWLI_ENVELOPE_OPTIONS_INIT, never by hand */
+    const char *source; /* required: sourceServiceId, 1 .. 255 characters, no control characters */
+    const pawli_secrets *secrets; /* NULL or empty: not signed */
+    int scheme;                   /* PAWL_SCHEME_2, or 1 for a peer that supports no other */
+    int attempt;                  /* rf-attempt; 0: sends so far + 1 */
+    pawl_wall now;                /* rf-timestamp; PAWL_TIME_UNSET: this machine's clock */
+} pawli_envelope_options;
+#define PAWLI_ENVELOPE_OPTIONS_INIT                                                                \
+    {                                                                                              \
+        sizeof(pawli_envelope_options), NULL, NULL, 2, 0,                                          \
+        {                                                                                          \
+            0                                                                                      \
+        }                                                                                          \
+    }
+
+/**
+ * Encodes and signs a message as an envelope.
+ *
+ * The topic is sent as `endpoint`. A payload that is JSON is embedded byte for byte; any other
+ * payload (and JSON with surrounding white space, or nested too deeply) is sent as base64, marked
+ * by rf-payload-encoding. The message's own headers are sent unchanged, except that those starting
+ * with "rf-" are omitted: they belong to the envelope.
+ *
+ * Ownership: *ret_envelope is the caller's (pawl_envelope_free); untouched on failure. Everything
+ *            is copied.
+ * Threads:   any.
+ * Blocks:    no.
+ * Durable:   nothing is written.
+ * Errors:    PAWL_E_INVALID (source, scheme, or headers that are not a JSON object), PAWL_E_NOMEM.
+ */
+PAWL_MUST_CHECK pawl_status pawli_envelope_encode(const pawl_message *message,
+                                                  const pawli_envelope_options *opts,
+                                                  pawl_envelope **ret_envelope, pawl_error *err);
 
 /*
  * Keeps it alive beyond its owner's pawl_envelope_free(), until pawl_envelope_free() is called once

@@ -8,6 +8,8 @@
 #include <pawl/sys/strategy.h>
 
 #include "test.h"
+#include "signature.h"
+#include "envelope.h"
 
 #define LETTER_SECRET "correct horse battery staple"
 #define LETTER_NOON INT64_C(1771070400000000) /* 2026-02-14T12:00:00Z */
@@ -25,7 +27,7 @@ static inline void letter_free_envelope(void *envelope)
 
 static inline void letter_free_secrets(void *secrets)
 {
-    pawl_secrets_free(secrets);
+    pawli_secrets_free(secrets);
 }
 
 /* A message with this content, freed when the test ends. */
@@ -57,25 +59,25 @@ static inline pawl_message_spec letter_content(const void *payload, size_t size)
     return content;
 }
 
-static inline pawl_secrets *letter_secrets(const char *first, const char *second)
+static inline pawli_secrets *letter_secrets(const char *first, const char *second)
 {
-    pawl_secrets *secrets = NULL;
+    pawli_secrets *secrets = NULL;
     pawl_error err = PAWL_ERROR_INIT;
 
-    assert_ok(pawl_secrets_new(&secrets, &err), &err);
+    assert_ok(pawli_secrets_new(&secrets, &err), &err);
     test_defer(letter_free_secrets, secrets);
     if (first)
-        assert_ok(pawl_secrets_add(secrets, first, strlen(first), &err), &err);
+        assert_ok(pawli_secrets_add(secrets, first, strlen(first), &err), &err);
     if (second)
-        assert_ok(pawl_secrets_add(secrets, second, strlen(second), &err), &err);
+        assert_ok(pawli_secrets_add(secrets, second, strlen(second), &err), &err);
     return secrets;
 }
 
 /* Encoded with the usual options; freed when the test ends. */
 static inline const pawl_envelope *letter_envelope(const pawl_message_spec *content,
-                                                   const pawl_secrets *secrets, int scheme)
+                                                   const pawli_secrets *secrets, int scheme)
 {
-    pawl_envelope_options opts = PAWL_ENVELOPE_OPTIONS_INIT;
+    pawli_envelope_options opts = PAWLI_ENVELOPE_OPTIONS_INIT;
     pawl_envelope *envelope = NULL;
     pawl_error err = PAWL_ERROR_INIT;
 
@@ -83,7 +85,7 @@ static inline const pawl_envelope *letter_envelope(const pawl_message_spec *cont
     opts.secrets = secrets;
     opts.scheme = scheme;
     opts.now = (pawl_wall){LETTER_NOON};
-    assert_ok(pawl_envelope_encode(envelope_message(content), &opts, &envelope, &err), &err);
+    assert_ok(pawli_envelope_encode(envelope_message(content), &opts, &envelope, &err), &err);
     test_defer(letter_free_envelope, envelope);
     return envelope;
 }

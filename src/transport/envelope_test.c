@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "envelope_fixture.h"
+#include "envelope.h"
 
 static const pawl_envelope *there_and_back(const pawl_message_spec *content)
 {
@@ -133,19 +134,19 @@ PAWL_TEST(a_bad_source_or_scheme_is_refused)
     static const char *const sources[] = {NULL, "", "a\nb", "\xff"};
     pawl_message_spec content = letter_content("1", 1);
     const pawl_message *message = envelope_message(&content);
-    pawl_envelope_options opts = PAWL_ENVELOPE_OPTIONS_INIT;
+    pawli_envelope_options opts = PAWLI_ENVELOPE_OPTIONS_INIT;
     pawl_envelope *envelope = NULL;
     pawl_error err = PAWL_ERROR_INIT;
 
     for (size_t i = 0; i < sizeof sources / sizeof sources[0]; i++) {
         opts.source = sources[i];
-        assert_status(PAWL_E_INVALID, pawl_envelope_encode(message, &opts, &envelope, &err), &err);
+        assert_status(PAWL_E_INVALID, pawli_envelope_encode(message, &opts, &envelope, &err), &err);
     }
     opts.source = "a";
     opts.scheme = 3;
-    assert_status(PAWL_E_INVALID, pawl_envelope_encode(message, &opts, &envelope, &err), &err);
-    assert_status(PAWL_E_INVALID, pawl_envelope_encode(message, NULL, &envelope, &err), &err);
-    assert_status(PAWL_E_INVALID, pawl_envelope_encode(NULL, &opts, &envelope, &err), &err);
+    assert_status(PAWL_E_INVALID, pawli_envelope_encode(message, &opts, &envelope, &err), &err);
+    assert_status(PAWL_E_INVALID, pawli_envelope_encode(message, NULL, &envelope, &err), &err);
+    assert_status(PAWL_E_INVALID, pawli_envelope_encode(NULL, &opts, &envelope, &err), &err);
     assert_null(envelope);
 }
 

@@ -12,10 +12,11 @@
 #include "base64.h"
 #include "fail.h"
 #include "hmac.h"
+#include "signature.h"
 
-pawl_status pawl_secrets_new(pawl_secrets **ret_secrets, pawl_error *err)
+pawl_status pawli_secrets_new(pawli_secrets **ret_secrets, pawl_error *err)
 {
-    pawl_secrets *secrets;
+    pawli_secrets *secrets;
 
     if (!ret_secrets)
         return pawli_fail(err, PAWL_E_INVALID, "ret_secrets must not be NULL");
@@ -26,7 +27,7 @@ pawl_status pawl_secrets_new(pawl_secrets **ret_secrets, pawl_error *err)
     return PAWL_OK;
 }
 
-void pawl_secrets_free(pawl_secrets *secrets)
+void pawli_secrets_free(pawli_secrets *secrets)
 {
     if (!secrets)
         return;
@@ -37,13 +38,13 @@ void pawl_secrets_free(pawl_secrets *secrets)
     free(secrets);
 }
 
-size_t pawl_secrets_count(const pawl_secrets *secrets)
+size_t pawli_secrets_count(const pawli_secrets *secrets)
 {
     return secrets ? secrets->count : 0;
 }
 
 /* `where` identifies the secret in messages without revealing it. */
-static pawl_status secrets_add(pawl_secrets *secrets, const char *where, const void *bytes,
+static pawl_status secrets_add(pawli_secrets *secrets, const char *where, const void *bytes,
                                size_t size, pawl_error *err)
 {
     uint8_t *copy;
@@ -66,7 +67,8 @@ static pawl_status secrets_add(pawl_secrets *secrets, const char *where, const v
     return PAWL_OK;
 }
 
-pawl_status pawl_secrets_add(pawl_secrets *secrets, const void *bytes, size_t size, pawl_error *err)
+pawl_status pawli_secrets_add(pawli_secrets *secrets, const void *bytes, size_t size,
+                              pawl_error *err)
 {
     if (!secrets || !bytes)
         return pawli_fail(err, PAWL_E_INVALID, "secrets and bytes must not be NULL");
@@ -75,7 +77,7 @@ pawl_status pawl_secrets_add(pawl_secrets *secrets, const void *bytes, size_t si
 
 /* Adds the text of a file or a variable: trailing line ends are stripped, "base64:" is decoded.
  * Modifies `text`. */
-static pawl_status add_text(pawl_secrets *secrets, const char *where, char *text, size_t size,
+static pawl_status add_text(pawli_secrets *secrets, const char *where, char *text, size_t size,
                             pawl_error *err)
 {
     static const char prefix[] = "base64:";
@@ -119,7 +121,7 @@ static pawl_status secrets_open_file(const char *place, const char *path, int *r
     return PAWL_OK;
 }
 
-static pawl_status secrets_load_file(pawl_secrets *secrets, const char *place, const char *path,
+static pawl_status secrets_load_file(pawli_secrets *secrets, const char *place, const char *path,
                                      pawl_error *err)
 {
     /* Fits the base64 of the longest secret and a line end; one more byte shows that it is too
@@ -149,7 +151,7 @@ static pawl_status secrets_load_file(pawl_secrets *secrets, const char *place, c
     return st;
 }
 
-static pawl_status load_variable(pawl_secrets *secrets, const char *place, const char *name,
+static pawl_status load_variable(pawli_secrets *secrets, const char *place, const char *name,
                                  pawl_error *err)
 {
     const char *value = getenv(name);
@@ -171,7 +173,7 @@ static pawl_status load_variable(pawl_secrets *secrets, const char *place, const
     return st;
 }
 
-pawl_status pawl_secrets_load(pawl_secrets *secrets, const char *place, pawl_error *err)
+pawl_status pawli_secrets_load(pawli_secrets *secrets, const char *place, pawl_error *err)
 {
     if (!secrets || !place)
         return pawli_fail(err, PAWL_E_INVALID, "secrets and place must not be NULL");
@@ -183,4 +185,15 @@ pawl_status pawl_secrets_load(pawl_secrets *secrets, const char *place, pawl_err
     return pawli_fail(
         err, PAWL_E_INVALID,
         "a secret must be given as \"file:PATH\" or \"env:NAME\", not as the secret itself");
+}
+
+pawl_status pawl_secret_check(const char *place, pawl_error *err)
+{
+    pawli_secrets *secrets = NULL;
+    pawl_status st = pawli_secrets_new(&secrets, err);
+
+    if (st == PAWL_OK)
+        st = pawli_secrets_load(secrets, place, err);
+    pawli_secrets_free(secrets);
+    return st;
 }

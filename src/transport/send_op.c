@@ -10,6 +10,9 @@
 #include "log.h"
 #include "send_policy.h"
 #include "platform.h"
+#include "transport_client.h"
+#include "envelope.h"
+#include "services.h"
 
 void pawli_send_ops_add(pawli_send_ops *ops, pawli_send_op *op)
 {
@@ -355,21 +358,21 @@ static pawl_status send_op_send(pawli_send_op *op, const pawl_service *service, 
                                 bool *ret_ours, pawl_error *err)
 {
     pawl_delivery *delivery = op->delivery;
-    pawl_envelope_options envelope = PAWL_ENVELOPE_OPTIONS_INIT;
+    pawli_envelope_options envelope = PAWLI_ENVELOPE_OPTIONS_INIT;
     pawl_send_request request = PAWL_SEND_REQUEST_INIT;
     pawl_status st;
 
     envelope.source = delivery->options.source;
-    envelope.secrets = pawl_service_secrets(service);
+    envelope.secrets = pawli_service_secrets(service);
     envelope.scheme = pawl_service_scheme(service);
-    st = pawl_envelope_encode(op->message, &envelope, &op->envelope, err);
+    st = pawli_envelope_encode(op->message, &envelope, &op->envelope, err);
     if (st != PAWL_OK)
         return st;
     *ret_ours = *pawl_service_name(service) != '\0';
     request.url = url;
     request.service = service;
     request.envelope = op->envelope;
-    return pawl_transport_client_send(delivery->client, &request, on_end, op, &op->send, err);
+    return pawli_transport_client_send(delivery->client, &request, on_end, op, &op->send, err);
 }
 
 /* Resolves the destination and starts the send. A send that cannot be started is completed:

@@ -11,6 +11,7 @@
 #include <pawl/result.h>
 
 #include "destination.h"
+#include "transport_client.h"
 
 /* The messages of one claim; freed with the last send that uses one. */
 typedef struct pawli_claim_batch {
@@ -27,7 +28,7 @@ typedef struct pawli_send_op {
     pawl_receipt receipt;
     pawl_services *services; /* a reference, while it is in flight */
     pawl_envelope *envelope;
-    pawl_send_op *send; /* NULL: not in flight (any more) */
+    pawli_transport_send *send; /* NULL: not in flight (any more) */
     pawl_mono began;
     int64_t lease_us; /* duration of a lease */
     pawl_mono renew_at;

@@ -11,6 +11,7 @@
 #include "fail.h"
 #include "log.h"
 #include "platform.h"
+#include "transport_client.h"
 
 /* How often the pump thread runs while sends are in flight. */
 #define TICK_MS 100
@@ -63,7 +64,7 @@ void pawli_send_pump_drop_late(pawl_delivery *delivery)
         if (at->late || at->lost || !at->send || !pawli_mono_passed(at->lease_end))
             continue;
         at->late = true;
-        pawl_transport_client_cancel(delivery->client, at->send);
+        pawli_transport_client_cancel(delivery->client, at->send);
     }
 }
 
@@ -76,7 +77,7 @@ static void process_client(pawl_delivery *delivery)
     size_t completed = delivery->completed.count;
 
     pawli_send_pump_drop_late(delivery);
-    if (pawl_transport_client_process(delivery->client, &why) != PAWL_OK)
+    if (pawli_transport_client_process(delivery->client, &why) != PAWL_OK)
         pawli_log(&delivery->options.log, PAWL_LOG_WARNING, "outbox", "sends are delayed: {error}",
                   pawli_logged("error", why.message));
     if (delivery->completed.count > completed)

@@ -13,6 +13,7 @@
 #include "scheme.h"
 #include "scope.h"
 #include "text.h"
+#include "signature.h"
 
 /* ---- the service map: immutable once created ---- */
 
@@ -38,8 +39,8 @@ static void free_services(pawl_services *services)
     if (!services)
         return;
     for (size_t i = 0; i < services->count; i++)
-        pawl_secrets_free(services->items[i].secrets);
-    pawl_secrets_free(services->urls.secrets);
+        pawli_secrets_free(services->items[i].secrets);
+    pawli_secrets_free(services->urls.secrets);
     pawli_arena_done(&services->arena);
     free(services);
 }
@@ -129,7 +130,7 @@ static pawl_status load_secrets(const pawl_service_options *opts, pawl_service *
                                 pawl_error *err)
 {
     pawl_error why = PAWL_ERROR_INIT;
-    pawl_status st = pawl_secrets_new(&service->secrets, err);
+    pawl_status st = pawli_secrets_new(&service->secrets, err);
 
     if (st != PAWL_OK)
         return st;
@@ -137,7 +138,7 @@ static pawl_status load_secrets(const pawl_service_options *opts, pawl_service *
         return pawli_fail(err, PAWL_E_INVALID, "service '%s': secrets must not be NULL",
                           service->name);
     for (size_t i = 0; i < opts->secret_count; i++) {
-        st = pawl_secrets_load(service->secrets, opts->secrets[i], &why);
+        st = pawli_secrets_load(service->secrets, opts->secrets[i], &why);
         if (st != PAWL_OK)
             return pawli_fail_code(err, st, why.native_code, "service '%s': %s", service->name,
                                    why.message);
@@ -343,9 +344,14 @@ const char *pawl_service_url(const pawl_service *service)
     return service->url;
 }
 
-const pawl_secrets *pawl_service_secrets(const pawl_service *service)
+const pawli_secrets *pawli_service_secrets(const pawl_service *service)
 {
     return service->secrets;
+}
+
+size_t pawl_service_secret_count(const pawl_service *service)
+{
+    return pawli_secrets_count(service->secrets);
 }
 
 int pawl_service_scheme(const pawl_service *service)

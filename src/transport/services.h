@@ -4,10 +4,12 @@
 
 #include <pawl/services.h>
 
+#include "signature.h"
+
 struct pawl_service {
     const char *name; /* "": the entry for URLs */
     const char *url;
-    pawl_secrets *secrets;
+    pawli_secrets *secrets;
     int scheme;
     int64_t connect_timeout_ms;
     int64_t timeout_ms;
@@ -20,5 +22,8 @@ struct pawl_service {
     const char *ca_file;
     const char *proxy;
 };
+
+/* Never NULL; may be empty. */
+const pawli_secrets *pawli_service_secrets(const pawl_service *service);
 
 #endif

@@ -5,6 +5,8 @@
 #include <pawl/services.h>
 
 #include "test.h"
+#include "signature.h"
+#include "services.h"
 
 static pawl_service_options named(const char *name, const char *url)
 {
@@ -61,7 +63,7 @@ PAWL_TEST(names_are_found_and_keep_their_settings)
     assert_string_equal("http://10.0.0.7:81/x", url);
     assert_string_equal("billing", pawl_service_name(service));
     assert_string_equal(url, pawl_service_url(service));
-    assert_int_equal(2, pawl_secrets_count(pawl_service_secrets(service)));
+    assert_int_equal(2, pawli_secrets_count(pawli_service_secrets(service)));
     assert_int_equal(1, pawl_service_scheme(service));
     assert_int_equal(100, pawl_service_timeout_ms(service));
     assert_int_equal(100, pawl_service_connect_timeout_ms(service));
@@ -79,7 +81,7 @@ PAWL_TEST(names_are_found_and_keep_their_settings)
     assert_ok(pawl_services_find(map, "orders", &service, &url, &err), &err);
     assert_false(pawl_service_allow_private(service));
     assert_int_equal(2, pawl_service_scheme(service));
-    assert_int_equal(0, pawl_secrets_count(pawl_service_secrets(service)));
+    assert_int_equal(0, pawli_secrets_count(pawli_service_secrets(service)));
 }
 
 PAWL_TEST(a_url_goes_by_the_entry_for_urls)

@@ -7,6 +7,7 @@
 
 #include "hmac.h"
 #include "secrets.h"
+#include "signature.h"
 
 /* Base64 of a signature, terminated. */
 #define PAWLI_SIGNATURE_TEXT_SIZE 45

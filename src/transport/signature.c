@@ -10,14 +10,15 @@
 #include "platform.h"
 #include "sign.h"
 #include "timestamp.h"
+#include "signature.h"
 
 /* ---- verifying: signed with one of the secrets, and recently ---- */
 
 #define WINDOW_MIN_MS 1000
 #define WINDOW_MAX_MS INT64_C(86400000)
 
-static pawl_status signature_check_options(const pawl_signature_options *given,
-                                           pawl_signature_options *opts, pawl_error *err)
+static pawl_status signature_check_options(const pawli_signature_options *given,
+                                           pawli_signature_options *opts, pawl_error *err)
 {
     pawl_status st = pawli_options_copy(opts, sizeof *opts, given, err);
 
@@ -37,7 +38,7 @@ static pawl_status signature_check_options(const pawl_signature_options *given,
 
 /* Tries all secrets, even after a match, so that the duration does not reveal which one matched. */
 static pawl_status signature_matches(const pawli_signed *what, int scheme,
-                                     const pawl_secrets *secrets,
+                                     const pawli_secrets *secrets,
                                      const uint8_t given[PAWLI_HMAC_SIZE], bool *ret_match,
                                      pawl_error *err)
 {
@@ -54,7 +55,7 @@ static pawl_status signature_matches(const pawli_signed *what, int scheme,
     return PAWL_OK;
 }
 
-static pawl_status check_age(const pawl_envelope *envelope, const pawl_signature_options *opts,
+static pawl_status check_age(const pawl_envelope *envelope, const pawli_signature_options *opts,
                              pawl_error *err)
 {
     pawl_wall sent;
@@ -90,10 +91,10 @@ static pawl_status read_hmac(const pawl_envelope *envelope, uint8_t ret_code[PAW
     return PAWL_OK;
 }
 
-pawl_status pawl_signature_check(const pawl_envelope *envelope, const pawl_secrets *secrets,
-                                 const pawl_signature_options *given, pawl_error *err)
+pawl_status pawli_signature_check(const pawl_envelope *envelope, const pawli_secrets *secrets,
+                                  const pawli_signature_options *given, pawl_error *err)
 {
-    pawl_signature_options opts = PAWL_SIGNATURE_OPTIONS_INIT;
+    pawli_signature_options opts = PAWLI_SIGNATURE_OPTIONS_INIT;
     uint8_t code[PAWLI_HMAC_SIZE];
     bool match = false;
     pawl_status st;
@@ -103,7 +104,7 @@ pawl_status pawl_signature_check(const pawl_envelope *envelope, const pawl_secre
     st = signature_check_options(given, &opts, err);
     if (st != PAWL_OK)
         return st;
-    if (pawl_secrets_count(secrets) == 0)
+    if (pawli_secrets_count(secrets) == 0)
         return pawli_fail(err, PAWL_E_DENIED,
                           "no secret is configured to verify the signature with");
     st = read_hmac(envelope, code, err);

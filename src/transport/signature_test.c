@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "envelope_fixture.h"
+#include "signature.h"
 
 #define OTHER "another secret of some length"
 
@@ -20,25 +21,25 @@ static const struct {
     {"\xff\xfe", 2, "dLh1zy96AFCrNigNhcZklX5zmrvkvlI/sFKmYYuM6ec="},
 };
 
-static pawl_signature_options at_noon(int scheme)
+static pawli_signature_options at_noon(int scheme)
 {
-    pawl_signature_options opts = PAWL_SIGNATURE_OPTIONS_INIT;
+    pawli_signature_options opts = PAWLI_SIGNATURE_OPTIONS_INIT;
 
     opts.scheme = scheme;
     opts.now = (pawl_wall){LETTER_NOON};
     return opts;
 }
 
-static pawl_status check(const pawl_envelope *envelope, const pawl_secrets *secrets, int scheme,
+static pawl_status check(const pawl_envelope *envelope, const pawli_secrets *secrets, int scheme,
                          int64_t seconds_later, pawl_error *err)
 {
-    pawl_signature_options opts = at_noon(scheme);
+    pawli_signature_options opts = at_noon(scheme);
 
     opts.now.us += seconds_later * 1000000;
-    return pawl_signature_check(envelope, secrets, &opts, err);
+    return pawli_signature_check(envelope, secrets, &opts, err);
 }
 
-static const pawl_envelope *signed_envelope(const pawl_secrets *secrets, int scheme)
+static const pawl_envelope *signed_envelope(const pawli_secrets *secrets, int scheme)
 {
     pawl_message_spec content = letter_content("{\"orderId\":17}", 14);
 
@@ -47,7 +48,7 @@ static const pawl_envelope *signed_envelope(const pawl_secrets *secrets, int sch
 
 PAWL_TEST(known_signatures)
 {
-    const pawl_secrets *secrets = letter_secrets(LETTER_SECRET, NULL);
+    const pawli_secrets *secrets = letter_secrets(LETTER_SECRET, NULL);
 
     for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; i++) {
         pawl_message_spec content = letter_content(vectors[i].payload, strlen(vectors[i].payload));
@@ -58,7 +59,7 @@ PAWL_TEST(known_signatures)
 
 PAWL_TEST(a_valid_signature_is_accepted)
 {
-    const pawl_secrets *secrets = letter_secrets(LETTER_SECRET, NULL);
+    const pawli_secrets *secrets = letter_secrets(LETTER_SECRET, NULL);
     pawl_error err = PAWL_ERROR_INIT;
 
     assert_ok(check(signed_envelope(secrets, 2), secrets, 2, 0, &err), &err);
@@ -69,10 +70,10 @@ PAWL_TEST(a_valid_signature_is_accepted)
 
 PAWL_TEST(several_secrets_make_rotation_possible)
 {
-    const pawl_secrets *old = letter_secrets(LETTER_SECRET, NULL);
-    const pawl_secrets *both = letter_secrets(LETTER_SECRET, OTHER);
-    const pawl_secrets *turned = letter_secrets(OTHER, LETTER_SECRET);
-    const pawl_secrets *fresh = letter_secrets(OTHER, NULL);
+    const pawli_secrets *old = letter_secrets(LETTER_SECRET, NULL);
+    const pawli_secrets *both = letter_secrets(LETTER_SECRET, OTHER);
+    const pawli_secrets *turned = letter_secrets(OTHER, LETTER_SECRET);
+    const pawli_secrets *fresh = letter_secrets(OTHER, NULL);
     pawl_error err = PAWL_ERROR_INIT;
 
     assert_ok(check(signed_envelope(old, 2), both, 2, 0, &err), &err);
@@ -86,7 +87,7 @@ PAWL_TEST(several_secrets_make_rotation_possible)
 
 PAWL_TEST(old_and_future_signatures_are_refused)
 {
-    const pawl_secrets *secrets = letter_secrets(LETTER_SECRET, NULL);
+    const pawli_secrets *secrets = letter_secrets(LETTER_SECRET, NULL);
     const pawl_envelope *envelope = signed_envelope(secrets, 2);
     pawl_error err = PAWL_ERROR_INIT;
 
@@ -99,7 +100,7 @@ PAWL_TEST(old_and_future_signatures_are_refused)
     /* scheme 1 would match, too, but this is a scheme 2 signature */
     assert_status(PAWL_E_DENIED, check(envelope, secrets, 1, 301, &err), &err);
     assert_ok(check(signed_envelope(secrets, 1), secrets, 1, 1000000, &err), &err);
-    assert_status(PAWL_E_DENIED, pawl_signature_check(envelope, secrets, NULL, &err), &err);
+    assert_status(PAWL_E_DENIED, pawli_signature_check(envelope, secrets, NULL, &err), &err);
 }
 
 /* Replaces `from` by `to`, which is not longer, in a copy. */
@@ -127,7 +128,7 @@ PAWL_TEST(every_signed_field_counts)
                                              {"12:00:00Z", "12:00:01Z"},
                                              {"12:00:00Z", "12:00:00.0Z"},
                                              {"\"2.0\"", "\"2.1\""}};
-    const pawl_secrets *secrets = letter_secrets(LETTER_SECRET, NULL);
+    const pawli_secrets *secrets = letter_secrets(LETTER_SECRET, NULL);
     const pawl_envelope *envelope = signed_envelope(secrets, 2);
     pawl_error err = PAWL_ERROR_INIT;
 
@@ -145,7 +146,7 @@ PAWL_TEST(every_signed_field_counts)
 
 PAWL_TEST(fields_cannot_run_into_each_other)
 {
-    const pawl_secrets *secrets = letter_secrets(LETTER_SECRET, NULL);
+    const pawli_secrets *secrets = letter_secrets(LETTER_SECRET, NULL);
     const pawl_envelope *two = signed_envelope(secrets, 2);
     const pawl_envelope *one = signed_envelope(secrets, 1);
     pawl_error err = PAWL_ERROR_INIT;
@@ -161,10 +162,10 @@ PAWL_TEST(fields_cannot_run_into_each_other)
 
 PAWL_TEST(missing_and_malformed_signatures_are_refused)
 {
-    const pawl_secrets *secrets = letter_secrets(LETTER_SECRET, NULL);
+    const pawli_secrets *secrets = letter_secrets(LETTER_SECRET, NULL);
     const pawl_envelope *envelope = signed_envelope(secrets, 2);
     const char *hmac = pawl_envelope_hmac(envelope);
-    pawl_signature_options opts = at_noon(2);
+    pawli_signature_options opts = at_noon(2);
     pawl_error err = PAWL_ERROR_INIT;
 
     assert_status(PAWL_E_DENIED, check(signed_envelope(NULL, 2), secrets, 2, 0, &err), &err);
@@ -179,8 +180,8 @@ PAWL_TEST(missing_and_malformed_signatures_are_refused)
     assert_status(PAWL_E_DENIED, check(envelope, letter_secrets(NULL, NULL), 2, 0, &err), &err);
     assert_status(PAWL_E_INVALID, check(envelope, secrets, 3, 0, &err), &err);
     opts.window_ms = 999;
-    assert_status(PAWL_E_INVALID, pawl_signature_check(envelope, secrets, &opts, &err), &err);
-    assert_status(PAWL_E_INVALID, pawl_signature_check(NULL, secrets, NULL, &err), &err);
+    assert_status(PAWL_E_INVALID, pawli_signature_check(envelope, secrets, &opts, &err), &err);
+    assert_status(PAWL_E_INVALID, pawli_signature_check(NULL, secrets, NULL, &err), &err);
 }
 
 /* ---- secrets ---- */
@@ -200,11 +201,11 @@ static const char *file_with(const char *text, mode_t mode)
 /* Whether the secret at `place` is LETTER_SECRET. */
 static void assert_is_the_secret(const char *place)
 {
-    pawl_secrets *loaded = letter_secrets(NULL, NULL);
+    pawli_secrets *loaded = letter_secrets(NULL, NULL);
     pawl_error err = PAWL_ERROR_INIT;
 
-    assert_ok(pawl_secrets_load(loaded, place, &err), &err);
-    assert_int_equal(1, pawl_secrets_count(loaded));
+    assert_ok(pawli_secrets_load(loaded, place, &err), &err);
+    assert_int_equal(1, pawli_secrets_count(loaded));
     assert_ok(check(signed_envelope(letter_secrets(LETTER_SECRET, NULL), 2), loaded, 2, 0, &err),
               &err);
 }
@@ -224,11 +225,11 @@ PAWL_TEST(secrets_come_from_files_and_the_environment)
 
 static void assert_not_loaded(pawl_status expected, const char *place)
 {
-    pawl_secrets *secrets = letter_secrets(NULL, NULL);
+    pawli_secrets *secrets = letter_secrets(NULL, NULL);
     pawl_error err = PAWL_ERROR_INIT;
 
-    assert_status(expected, pawl_secrets_load(secrets, place, &err), &err);
-    assert_int_equal(0, pawl_secrets_count(secrets));
+    assert_status(expected, pawli_secrets_load(secrets, place, &err), &err);
+    assert_int_equal(0, pawli_secrets_count(secrets));
     assert_null(strstr(err.message, "hunter2"));
 }
 
@@ -254,13 +255,13 @@ PAWL_TEST(bad_secrets_are_refused_and_never_repeated)
 
 PAWL_TEST(a_peer_has_a_limited_number_of_secrets)
 {
-    pawl_secrets *secrets = letter_secrets(NULL, NULL);
+    pawli_secrets *secrets = letter_secrets(NULL, NULL);
     pawl_error err = PAWL_ERROR_INIT;
 
     for (int i = 0; i < PAWL_SECRETS_MAX; i++)
-        assert_ok(pawl_secrets_add(secrets, OTHER, strlen(OTHER), &err), &err);
-    assert_status(PAWL_E_INVALID, pawl_secrets_add(secrets, OTHER, strlen(OTHER), &err), &err);
-    assert_status(PAWL_E_INVALID, pawl_secrets_add(secrets, NULL, 20, &err), &err);
-    assert_int_equal(0, pawl_secrets_count(NULL));
-    pawl_secrets_free(NULL);
+        assert_ok(pawli_secrets_add(secrets, OTHER, strlen(OTHER), &err), &err);
+    assert_status(PAWL_E_INVALID, pawli_secrets_add(secrets, OTHER, strlen(OTHER), &err), &err);
+    assert_status(PAWL_E_INVALID, pawli_secrets_add(secrets, NULL, 20, &err), &err);
+    assert_int_equal(0, pawli_secrets_count(NULL));
+    pawli_secrets_free(NULL);
 }

@@ -9,6 +9,7 @@
 #include "options.h"
 #include "scope.h"
 #include "transports.h"
+#include "transport_client.h"
 
 /* An opened transport. */
 typedef struct instance {
@@ -17,22 +18,22 @@ typedef struct instance {
     struct instance *next;
 } instance;
 
-struct pawl_transport_client {
+struct pawli_transport_client {
     pawl_transports *transports;
     int epoll;
     instance *instances;
     size_t in_flight;
 };
 
-struct pawl_send_op {
-    pawl_transport_client *client;
+struct pawli_transport_send {
+    pawli_transport_client *client;
     const instance *by;
     void *inner;
     pawl_send_end end;
     void *context;
 };
 
-void pawl_transport_client_close(pawl_transport_client *client)
+void pawli_transport_client_close(pawli_transport_client *client)
 {
     if (!client)
         return;
@@ -48,10 +49,10 @@ void pawl_transport_client_close(pawl_transport_client *client)
     free(client);
 }
 
-pawl_status pawl_transport_client_open(pawl_transports *transports,
-                                       pawl_transport_client **ret_client, pawl_error *err)
+pawl_status pawli_transport_client_open(pawl_transports *transports,
+                                        pawli_transport_client **ret_client, pawl_error *err)
 {
-    pawl_transport_client *client;
+    pawli_transport_client *client;
 
     if (!transports || !ret_client)
         return pawli_fail(err, PAWL_E_INVALID, "transports and ret_client must not be NULL");
@@ -71,7 +72,7 @@ pawl_status pawl_transport_client_open(pawl_transports *transports,
     return PAWL_OK;
 }
 
-static pawl_status open_instance(pawl_transport_client *client, const pawli_known *known,
+static pawl_status open_instance(pawli_transport_client *client, const pawli_known *known,
                                  instance **ret_instance, pawl_error *err)
 {
     struct epoll_event event = {.events = EPOLLIN};
@@ -100,7 +101,7 @@ static pawl_status open_instance(pawl_transport_client *client, const pawli_know
 }
 
 /* Schemes served by one transport share an instance. */
-static pawl_status find_instance(pawl_transport_client *client, const char *url,
+static pawl_status find_instance(pawli_transport_client *client, const char *url,
                                  instance **ret_instance, pawl_error *err)
 {
     const pawli_known *known = NULL;
@@ -120,20 +121,21 @@ static pawl_status find_instance(pawl_transport_client *client, const char *url,
 
 static void client_ended(void *context, const pawl_send_report *outcome)
 {
-    pawl_send_op *send = context;
+    pawli_transport_send *send = context;
 
     send->client->in_flight--;
     send->end(send->context, outcome);
     free(send);
 }
 
-pawl_status pawl_transport_client_send(pawl_transport_client *client,
-                                       const pawl_send_request *given, pawl_send_end end,
-                                       void *context, pawl_send_op **ret_send, pawl_error *err)
+pawl_status pawli_transport_client_send(pawli_transport_client *client,
+                                        const pawl_send_request *given, pawl_send_end end,
+                                        void *context, pawli_transport_send **ret_send,
+                                        pawl_error *err)
 {
     pawl_send_request request = PAWL_SEND_REQUEST_INIT;
     instance *by = NULL;
-    pawl_send_op *send;
+    pawli_transport_send *send;
     pawl_status st;
 
     if (!client || !given || !end)
@@ -151,7 +153,7 @@ pawl_status pawl_transport_client_send(pawl_transport_client *client,
     send = malloc(sizeof *send);
     if (!send)
         return pawli_fail(err, PAWL_E_NOMEM, "out of memory for a send");
-    *send = (pawl_send_op){client, by, NULL, end, context};
+    *send = (pawli_transport_send){client, by, NULL, end, context};
     st = by->known->transport->send(by->inner, &request, client_ended, send, &send->inner, err);
     if (st != PAWL_OK) {
         free(send);
@@ -163,18 +165,18 @@ pawl_status pawl_transport_client_send(pawl_transport_client *client,
     return PAWL_OK;
 }
 
-void pawl_transport_client_cancel(pawl_transport_client *client, pawl_send_op *send)
+void pawli_transport_client_cancel(pawli_transport_client *client, pawli_transport_send *send)
 {
     (void)client;
     send->by->known->transport->cancel(send->by->inner, send->inner);
 }
 
-int pawl_transport_client_fd(pawl_transport_client *client)
+int pawli_transport_client_fd(pawli_transport_client *client)
 {
     return client->epoll;
 }
 
-int64_t pawl_transport_client_timeout_ms(pawl_transport_client *client)
+int64_t pawli_transport_client_timeout_ms(pawli_transport_client *client)
 {
     int64_t soonest = -1;
 
@@ -187,7 +189,7 @@ int64_t pawl_transport_client_timeout_ms(pawl_transport_client *client)
 }
 
 /* Processes every transport, even after one failed; returns the first error. */
-pawl_status pawl_transport_client_process(pawl_transport_client *client, pawl_error *err)
+pawl_status pawli_transport_client_process(pawli_transport_client *client, pawl_error *err)
 {
     pawl_status first = PAWL_OK;
 
@@ -199,7 +201,7 @@ pawl_status pawl_transport_client_process(pawl_transport_client *client, pawl_er
     return first;
 }
 
-size_t pawl_transport_client_in_flight(const pawl_transport_client *client)
+size_t pawli_transport_client_in_flight(const pawli_transport_client *client)
 {
     return client->in_flight;
 }

@@ -2,6 +2,8 @@
  */
 #include "queue_fixture.h"
 
+#include <pawl_private/delivery_store.h>
+
 #include <string.h>
 
 static pawl_work_id send_to(fixture *f, const char *destination, int max_attempts)

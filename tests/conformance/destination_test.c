@@ -2,6 +2,8 @@
  */
 #include "queue_fixture.h"
 
+#include <pawl_private/delivery_store.h>
+
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

@@ -5,6 +5,8 @@
  */
 #include "queue_fixture.h"
 
+#include <pawl_private/delivery_store.h>
+
 #include <stdlib.h>
 #include <string.h>
 

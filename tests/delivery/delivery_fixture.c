@@ -1,5 +1,6 @@
 /* tests/delivery/delivery_fixture.c - a delivery on a fixture, with destinations of every kind. */
 #include "delivery_fixture.h"
+#include "ack.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -35,7 +36,7 @@ static void receive_moody(void *context, const pawl_envelope *envelope, pawl_rep
         mood = alternating[call % (int)COUNT_OF(alternating)];
     if (mood == MOOD_STATUS) {
         char room[PAWL_SEND_ERROR_SIZE];
-        pawl_ack *ack = NULL;
+        pawli_ack *ack = NULL;
 
         pawl_send_report_of_http(atomic_load(&d->answer_status), atomic_load(&d->retry_after), NULL,
                                  0, room, &outcome, &ack);

@@ -9,6 +9,10 @@
 
 #include "failing.h"
 #include "test.h"
+#include "ack.h"
+#include "signature.h"
+#include "transport_client.h"
+#include "envelope.h"
 
 static const char secret[] = "correct horse battery staple";
 
@@ -31,13 +35,13 @@ static void fail_each(step body, void *context)
     assert_true(nth > 2);
 }
 
-static pawl_secrets *secrets;
+static pawli_secrets *secrets;
 static pawl_messages *messages;
 
 static void free_all(void *nothing)
 {
     (void)nothing;
-    pawl_secrets_free(secrets);
+    pawli_secrets_free(secrets);
     pawl_messages_free(messages);
 }
 
@@ -59,13 +63,13 @@ static void prepare_sqlite(void)
     image.content = &checked;
     assert_ok(pawl_messages_new(&messages, &err), &err);
     assert_ok(pawl_messages_append(messages, &image, &err), &err);
-    assert_ok(pawl_secrets_new(&secrets, &err), &err);
-    assert_ok(pawl_secrets_add(secrets, secret, sizeof secret - 1, &err), &err);
+    assert_ok(pawli_secrets_new(&secrets, &err), &err);
+    assert_ok(pawli_secrets_add(secrets, secret, sizeof secret - 1, &err), &err);
 }
 
 static pawl_status travel(void *context, pawl_error *err)
 {
-    pawl_envelope_options opts = PAWL_ENVELOPE_OPTIONS_INIT;
+    pawli_envelope_options opts = PAWLI_ENVELOPE_OPTIONS_INIT;
     pawl_envelope *sent = NULL, *received = NULL;
     size_t size;
     pawl_status st;
@@ -73,13 +77,13 @@ static pawl_status travel(void *context, pawl_error *err)
     (void)context;
     opts.source = "tester";
     opts.secrets = secrets;
-    st = pawl_envelope_encode(pawl_messages_at(messages, 0), &opts, &sent, err);
+    st = pawli_envelope_encode(pawl_messages_at(messages, 0), &opts, &sent, err);
     if (st == PAWL_OK) {
         const char *text = pawl_envelope_text(sent, &size);
         st = pawl_envelope_decode(text, size, 0, &received, err);
     }
     if (st == PAWL_OK)
-        st = pawl_signature_check(received, secrets, NULL, err);
+        st = pawli_signature_check(received, secrets, NULL, err);
     pawl_envelope_free(sent);
     pawl_envelope_free(received);
     return st;
@@ -93,8 +97,8 @@ PAWL_TEST(an_envelope_survives_every_failing_allocation)
 
 static pawl_status answer_later(void *context, pawl_error *err)
 {
-    pawl_ack_content content = PAWL_ACK_CONTENT_INIT;
-    pawl_ack *given = NULL, *taken = NULL;
+    pawli_ack_content content = PAWLI_ACK_CONTENT_INIT;
+    pawli_ack *given = NULL, *taken = NULL;
     size_t size;
     pawl_status st;
 
@@ -102,13 +106,13 @@ static pawl_status answer_later(void *context, pawl_error *err)
     content.payload = "x";
     content.payload_size = 1;
     content.error = "e";
-    st = pawl_ack_encode(&content, &given, err);
+    st = pawli_ack_encode(&content, &given, err);
     if (st == PAWL_OK) {
-        const char *text = pawl_ack_text(given, &size);
-        st = pawl_ack_decode(text, size, &taken, err);
+        const char *text = pawli_ack_text(given, &size);
+        st = pawli_ack_decode(text, size, &taken, err);
     }
-    pawl_ack_free(given);
-    pawl_ack_free(taken);
+    pawli_ack_free(given);
+    pawli_ack_free(taken);
     return st;
 }
 
@@ -158,20 +162,20 @@ static pawl_status post(void *context, pawl_error *err)
     const sending *what = context;
     pawl_send_request request = PAWL_SEND_REQUEST_INIT;
     pawl_transports *transports = NULL;
-    pawl_transport_client *carrier = NULL;
+    pawli_transport_client *carrier = NULL;
     int begun = 0, ended = 0;
     pawl_status st = pawl_transports_new(NULL, &transports, err);
 
     if (st == PAWL_OK)
-        st = pawl_transport_client_open(transports, &carrier, err);
+        st = pawli_transport_client_open(transports, &carrier, err);
     request.url = what->url;
     request.service = what->service;
     request.envelope = what->envelope;
     if (st == PAWL_OK) {
-        st = pawl_transport_client_send(carrier, &request, ignore_outcome, &ended, NULL, err);
+        st = pawli_transport_client_send(carrier, &request, ignore_outcome, &ended, NULL, err);
         begun = st == PAWL_OK;
     }
-    pawl_transport_client_close(carrier);
+    pawli_transport_client_close(carrier);
     pawl_transports_free(transports);
     assert_int_equal(begun, ended);
     return st;
@@ -180,7 +184,7 @@ static pawl_status post(void *context, pawl_error *err)
 PAWL_TEST(beginning_to_send_survives_every_failing_allocation)
 {
     pawl_service_options opts = PAWL_SERVICE_OPTIONS_INIT;
-    pawl_envelope_options how = PAWL_ENVELOPE_OPTIONS_INIT;
+    pawli_envelope_options how = PAWLI_ENVELOPE_OPTIONS_INIT;
     pawl_services *services = NULL;
     sending what = {NULL, NULL, "unix:///nonexistent/socket"};
     pawl_error err = PAWL_ERROR_INIT;
@@ -190,7 +194,7 @@ PAWL_TEST(beginning_to_send_survives_every_failing_allocation)
     opts.url = what.url;
     how.source = "tester";
     assert_ok(pawl_services_new(&opts, 1, NULL, &services, &err), &err);
-    assert_ok(pawl_envelope_encode(pawl_messages_at(messages, 0), &how, &what.envelope, &err),
+    assert_ok(pawli_envelope_encode(pawl_messages_at(messages, 0), &how, &what.envelope, &err),
               &err);
     what.service = pawl_services_at(services, 0);
     fail_each(post, &what);

@@ -3,10 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <pawl/ack.h>
 #include <pawl/sys/transport.h>
 
 #include "fuzz.h"
+#include "ack.h"
 
 /* The first byte chooses the status, the second the length of Retry-After, then that and the body.
  */
@@ -15,7 +15,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     static const int statuses[] = {200, 204, 302, 400, 409, 429, 500, 503};
     pawl_send_report outcome = PAWL_SEND_REPORT_INIT;
     char room[PAWL_SEND_ERROR_SIZE];
-    pawl_ack *ack = NULL;
+    pawli_ack *ack = NULL;
 
     if (size < 2)
         return 0;
@@ -29,12 +29,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                              &outcome, &ack);
     bool success = outcome.sent <= PAWL_SEND_DUPLICATE;
     if (success && (status >= 300 || !ack ||
-                    (!pawl_ack_acknowledged(ack) && !pawl_ack_duplicate(ack)) || outcome.error))
+                    (!pawli_ack_acknowledged(ack) && !pawli_ack_duplicate(ack)) || outcome.error))
         abort();
     if (!success && (!outcome.error || strlen(outcome.error) < 5 || outcome.payload))
         abort();
     if (outcome.retry_after_ms < -1 || outcome.retry_after_ms > 86400000)
         abort();
-    pawl_ack_free(ack);
+    pawli_ack_free(ack);
     return 0;
 }

@@ -3,10 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <pawl/signature.h>
-
 #include "buffer.h"
 #include "fuzz.h"
+#include "signature.h"
 
 /* As a JSON string; special characters are escaped. */
 static void quote(pawli_buffer *buffer, const uint8_t *bytes, size_t size)
@@ -48,11 +47,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     /* The only right ones, for this message at noon; see docs/wire.md. */
     static const char *const right[] = {"4jnBYMMj1Eoj4aLzJuEQ1+rFB8gD6QacDS838td5p3o=",
                                         "7tkEzyPOoR68TCTvfinVsGpg4FnqNoLNoodQat6Tlz0="};
-    pawl_signature_options opts = PAWL_SIGNATURE_OPTIONS_INIT;
-    pawl_secrets *secrets = NULL;
+    pawli_signature_options opts = PAWLI_SIGNATURE_OPTIONS_INIT;
+    pawli_secrets *secrets = NULL;
     pawl_error err = PAWL_ERROR_INIT;
 
-    if (size < 1 || pawl_secrets_new(&secrets, NULL) != PAWL_OK)
+    if (size < 1 || pawli_secrets_new(&secrets, NULL) != PAWL_OK)
         return 0;
     size_t length = data[0] >> 1;
     if (length > size - 1)
@@ -60,17 +59,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     pawl_envelope *envelope = envelope_with(data + 1, length, data + 1 + length, size - 1 - length);
     opts.scheme = data[0] & 1 ? PAWL_SCHEME_1 : PAWL_SCHEME_2;
     opts.now = (pawl_wall){INT64_C(1771070400000000)};
-    if (envelope && pawl_secrets_add(secrets, secret, sizeof secret - 1, NULL) == PAWL_OK) {
+    if (envelope && pawli_secrets_add(secrets, secret, sizeof secret - 1, NULL) == PAWL_OK) {
         const char *hmac = pawl_envelope_hmac(envelope);
         bool is_two = hmac && strcmp(hmac, right[0]) == 0;
         bool is_one = hmac && strcmp(hmac, right[1]) == 0;
-        pawl_status st = pawl_signature_check(envelope, secrets, &opts, &err);
+        pawl_status st = pawli_signature_check(envelope, secrets, &opts, &err);
         if (st == PAWL_OK && !is_two && !(is_one && opts.scheme == PAWL_SCHEME_1))
             abort();
         if (st != PAWL_OK && (st != PAWL_E_DENIED || strlen(err.message) < 10))
             abort();
     }
     pawl_envelope_free(envelope);
-    pawl_secrets_free(secrets);
+    pawli_secrets_free(secrets);
     return 0;
 }

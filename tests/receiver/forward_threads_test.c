@@ -11,6 +11,7 @@
 
 #include "inbox_fixture.h"
 #include "receiver_fixture.h"
+#include "transport_client.h"
 
 #define ID "0190c5f0-0000-7000-8000-000000000001"
 
@@ -254,20 +255,20 @@ static outcome send_inproc(pawl_transports *transports, pawl_services *services,
                            const char *envelope_text)
 {
     pawl_send_request request = PAWL_SEND_REQUEST_INIT;
-    pawl_transport_client *carrier = NULL;
+    pawli_transport_client *carrier = NULL;
     pawl_envelope *envelope = NULL;
     pawl_error err = PAWL_ERROR_INIT;
     outcome o = {.sent = PAWL_SEND_CANCELLED};
 
     assert_ok(pawl_envelope_decode(envelope_text, strlen(envelope_text), 0, &envelope, &err), &err);
-    assert_ok(pawl_transport_client_open(transports, &carrier, &err), &err);
+    assert_ok(pawli_transport_client_open(transports, &carrier, &err), &err);
     request.url = "inproc://store";
     request.service = pawl_services_at(services, 0);
     request.envelope = envelope;
-    assert_ok(pawl_transport_client_send(carrier, &request, note_end, &o, NULL, &err), &err);
+    assert_ok(pawli_transport_client_send(carrier, &request, note_end, &o, NULL, &err), &err);
     while (!o.ended)
-        assert_ok(pawl_transport_client_process(carrier, &err), &err);
-    pawl_transport_client_close(carrier);
+        assert_ok(pawli_transport_client_process(carrier, &err), &err);
+    pawli_transport_client_close(carrier);
     pawl_envelope_free(envelope);
     return o;
 }

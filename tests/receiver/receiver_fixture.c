@@ -8,6 +8,8 @@
 #include <time.h>
 
 #include "inbox_fixture.h"
+#include "signature.h"
+#include "envelope.h"
 
 #define SHOP_SECRET "PAWL_TEST_SHOP_SECRET"
 #define OLD_SECRET "PAWL_TEST_OLDSHOP_SECRET"
@@ -138,24 +140,24 @@ static pawl_wall wall_before(int64_t age_ms)
 
 const char *sample_text(receiver_fixture *s, const sample *what)
 {
-    pawl_envelope_options options = PAWL_ENVELOPE_OPTIONS_INIT;
-    pawl_secrets *secrets = NULL;
+    pawli_envelope_options options = PAWLI_ENVELOPE_OPTIONS_INIT;
+    pawli_secrets *secrets = NULL;
     pawl_error err = PAWL_ERROR_INIT;
     const char *source = what->source ? what->source : "shop";
     const char *own = strcmp(source, "oldshop") == 0 ? "env:" OLD_SECRET : "env:" SHOP_SECRET;
     pawl_envelope *envelope = NULL;
     const char *text;
 
-    assert_ok(pawl_secrets_new(&secrets, &err), &err);
-    assert_ok(pawl_secrets_load(secrets, what->secret ? what->secret : own, &err), &err);
+    assert_ok(pawli_secrets_new(&secrets, &err), &err);
+    assert_ok(pawli_secrets_load(secrets, what->secret ? what->secret : own, &err), &err);
     options.source = source;
     options.secrets = what->is_unsigned ? NULL : secrets;
     options.scheme = what->scheme ? what->scheme : PAWL_SCHEME_2;
     options.now = wall_before(what->age_ms);
-    assert_ok(pawl_envelope_encode(store_message(s, what), &options, &envelope, &err), &err);
+    assert_ok(pawli_envelope_encode(store_message(s, what), &options, &envelope, &err), &err);
     text = test_note("%s", pawl_envelope_text(envelope, NULL));
     pawl_envelope_free(envelope);
-    pawl_secrets_free(secrets);
+    pawli_secrets_free(secrets);
     return text;
 }
 

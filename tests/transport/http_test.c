@@ -10,6 +10,7 @@
 
 #include "sender_fixture.h"
 #include "test.h"
+#include "transport_client.h"
 
 PAWL_TEST(every_status_has_its_meaning)
 {
@@ -171,7 +172,7 @@ static void answer_names(void *nothing)
 PAWL_TEST_ON(tcp, a_name_that_does_not_resolve_delays_no_other_send)
 {
     test_peer *peer = peer_start();
-    pawl_send_op *second = NULL;
+    pawli_transport_send *second = NULL;
     pawl_error err = PAWL_ERROR_INIT;
 
     test_defer(answer_names, NULL);
@@ -180,17 +181,17 @@ PAWL_TEST_ON(tcp, a_name_that_does_not_resolve_delays_no_other_send)
     size_t late = sender_send(sender, "http://slow.test/", "ok", NULL);
     sender->timeout_ms = 0;
     size_t cancelled = sender_send(sender, "http://slow.test:81/", "ok", &second);
-    assert_ok(pawl_transport_client_process(sender->carrier, &err), &err);
+    assert_ok(pawli_transport_client_process(sender->carrier, &err), &err);
     pthread_mutex_lock(&names_lock);
     while (names_asked < 2)
         pthread_cond_wait(&names_changed, &names_lock);
     pthread_mutex_unlock(&names_lock);
-    pawl_transport_client_cancel(sender->carrier, second);
+    pawli_transport_client_cancel(sender->carrier, second);
     assert_int_equal(PAWL_SEND_ACKNOWLEDGED, sender_ask(sender, NULL, "ok")->sent);
     assert_int_equal(PAWL_SEND_CANCELLED, sender_wait(sender, cancelled)->sent);
     assert_int_equal(PAWL_SEND_RETRY, sender_wait(sender, late)->sent);
     sender_send(sender, "http://slow.test:82/", "ok", NULL);
-    assert_ok(pawl_transport_client_process(sender->carrier, &err), &err);
+    assert_ok(pawli_transport_client_process(sender->carrier, &err), &err);
     sender_close(sender);
 }
 
@@ -268,12 +269,12 @@ PAWL_TEST(a_url_that_names_a_socket_is_refused_unless_allowed)
     request.url = url;
     assert_status(
         PAWL_E_DENIED,
-        pawl_transport_client_send(sender->carrier, &request, ignore_outcome, NULL, NULL, &err),
+        pawli_transport_client_send(sender->carrier, &request, ignore_outcome, NULL, NULL, &err),
         &err);
     request.url = "pipe://peer";
     assert_status(
         PAWL_E_DENIED,
-        pawl_transport_client_send(sender->carrier, &request, ignore_outcome, NULL, NULL, &err),
+        pawli_transport_client_send(sender->carrier, &request, ignore_outcome, NULL, NULL, &err),
         &err);
 }
 

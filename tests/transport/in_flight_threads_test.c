@@ -5,6 +5,7 @@
 
 #include "sender_fixture.h"
 #include "test.h"
+#include "transport_client.h"
 
 #define MANY 200
 #define EACH 25 /* of several threads */
@@ -18,14 +19,14 @@ PAWL_TEST(two_hundred_are_in_flight_at_once)
 
     for (int i = 0; i < many; i++)
         sender_send(sender, NULL, "block", NULL);
-    assert_int_equal(many, pawl_transport_client_in_flight(sender->carrier));
+    assert_int_equal(many, pawli_transport_client_in_flight(sender->carrier));
     sender_wait_blocked(sender, receipt);
     for (int i = 0; i < many; i++)
         assert_int_equal(0, sender->ends[i].count);
     peer_release(peer);
     for (int i = 0; i < many; i++)
         assert_int_equal(PAWL_SEND_ACKNOWLEDGED, sender_wait(sender, (size_t)i)->sent);
-    assert_int_equal(0, pawl_transport_client_in_flight(sender->carrier));
+    assert_int_equal(0, pawli_transport_client_in_flight(sender->carrier));
     assert_int_equal(many, peer_requests(peer));
 }
 
@@ -33,15 +34,15 @@ PAWL_TEST(a_cancelled_send_completes_in_the_next_step)
 {
     test_peer *peer = peer_start();
     sender_fixture *sender = sender_open(peer, NULL);
-    pawl_send_op *first = NULL, *second = NULL;
+    pawli_transport_send *first = NULL, *second = NULL;
     size_t receipt = sender_send(sender, NULL, "block", &first);
 
     sender_wait_blocked(sender, 1);
     size_t fresh = sender_send(sender, NULL, "block", &second);
     size_t other = sender_send(sender, NULL, "block", NULL);
-    pawl_transport_client_cancel(sender->carrier, first);
-    pawl_transport_client_cancel(sender->carrier, second);
-    pawl_transport_client_cancel(sender->carrier, second);
+    pawli_transport_client_cancel(sender->carrier, first);
+    pawli_transport_client_cancel(sender->carrier, second);
+    pawli_transport_client_cancel(sender->carrier, second);
     assert_int_equal(0, sender->ends[receipt].count);
     sender_run_step(sender, -1);
     assert_int_equal(1, sender->ends[receipt].count);
@@ -72,7 +73,7 @@ PAWL_TEST(closing_ends_sends_in_flight)
 /* Each end begins the next send, and cancels one that waits. */
 typedef struct send_chain {
     sender_fixture *sender;
-    pawl_send_op *to_cancel;
+    pawli_transport_send *to_cancel;
     int left;
     int ended;
 } send_chain;
@@ -84,14 +85,14 @@ static void go_on(void *context, const pawl_send_report *outcome)
 
     chain->ended += outcome->sent == PAWL_SEND_ACKNOWLEDGED;
     if (chain->to_cancel)
-        pawl_transport_client_cancel(chain->sender->carrier, chain->to_cancel);
+        pawli_transport_client_cancel(chain->sender->carrier, chain->to_cancel);
     chain->to_cancel = NULL;
     if (chain->left-- == 0)
         return;
     request.url = peer_url(chain->sender->peer);
     request.service = chain->sender->service;
     request.envelope = chain->sender->envelopes[0];
-    if (pawl_transport_client_send(chain->sender->carrier, &request, go_on, chain, NULL, NULL) !=
+    if (pawli_transport_client_send(chain->sender->carrier, &request, go_on, chain, NULL, NULL) !=
         PAWL_OK)
         chain->left = -1;
 }
@@ -109,7 +110,7 @@ PAWL_TEST(the_end_of_one_may_begin_another)
     while (chain.ended < 10)
         sender_run_step(sender, -1);
     assert_int_equal(PAWL_SEND_CANCELLED, sender_wait(sender, to_cancel)->sent);
-    assert_int_equal(0, pawl_transport_client_in_flight(sender->carrier));
+    assert_int_equal(0, pawli_transport_client_in_flight(sender->carrier));
 }
 
 static void count_outcome(void *context, const pawl_send_report *outcome)
@@ -120,27 +121,27 @@ static void count_outcome(void *context, const pawl_send_report *outcome)
 static const char *send_some(void *context, size_t index)
 {
     sender_fixture *sender = context;
-    pawl_transport_client *carrier = NULL;
+    pawli_transport_client *carrier = NULL;
     int acknowledged = 0;
     pawl_send_request request = PAWL_SEND_REQUEST_INIT;
 
     (void)index;
-    if (pawl_transport_client_open(sender->transports, &carrier, NULL) != PAWL_OK)
+    if (pawli_transport_client_open(sender->transports, &carrier, NULL) != PAWL_OK)
         return "a carrier cannot be opened";
     request.url = peer_url(sender->peer);
     request.service = sender->service;
     request.envelope = sender->envelopes[0];
     for (int i = 0; i < EACH; i++)
-        if (pawl_transport_client_send(carrier, &request, count_outcome, &acknowledged, NULL,
-                                       NULL) != PAWL_OK)
+        if (pawli_transport_client_send(carrier, &request, count_outcome, &acknowledged, NULL,
+                                        NULL) != PAWL_OK)
             return "a send was refused";
-    while (pawl_transport_client_in_flight(carrier) > 0) {
-        struct pollfd fd = {pawl_transport_client_fd(carrier), POLLIN, 0};
-        poll(&fd, 1, (int)pawl_transport_client_timeout_ms(carrier));
-        if (pawl_transport_client_process(carrier, NULL) != PAWL_OK)
+    while (pawli_transport_client_in_flight(carrier) > 0) {
+        struct pollfd fd = {pawli_transport_client_fd(carrier), POLLIN, 0};
+        poll(&fd, 1, (int)pawli_transport_client_timeout_ms(carrier));
+        if (pawli_transport_client_process(carrier, NULL) != PAWL_OK)
             return "a call of perform() failed";
     }
-    pawl_transport_client_close(carrier);
+    pawli_transport_client_close(carrier);
     return acknowledged == EACH ? NULL : "not all were acknowledged";
 }
 

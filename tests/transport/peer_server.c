@@ -13,6 +13,7 @@
 #include "buffer.h"
 #include "peer_private.h"
 #include "test.h"
+#include "ack.h"
 
 typedef struct http_request {
     struct MHD_Connection *connection;
@@ -48,16 +49,16 @@ static struct MHD_Response *response_of(const char *text, size_t size)
 }
 
 static enum MHD_Result answer_ack(struct MHD_Connection *connection, int status,
-                                  const pawl_ack_content *content, const char *retry_after)
+                                  const pawli_ack_content *content, const char *retry_after)
 {
-    pawl_ack *ack = NULL;
+    pawli_ack *ack = NULL;
     size_t size;
 
-    if (pawl_ack_encode(content, &ack, NULL) != PAWL_OK)
+    if (pawli_ack_encode(content, &ack, NULL) != PAWL_OK)
         abort();
-    const char *text = pawl_ack_text(ack, &size);
+    const char *text = pawli_ack_text(ack, &size);
     struct MHD_Response *response = response_of(text, size);
-    pawl_ack_free(ack);
+    pawli_ack_free(ack);
     if (retry_after)
         MHD_add_response_header(response, "Retry-After", retry_after);
     return answer(connection, status, response);
@@ -66,7 +67,7 @@ static enum MHD_Result answer_ack(struct MHD_Connection *connection, int status,
 static enum MHD_Result answer_as_all(struct MHD_Connection *connection, const behaviour *how,
                                      const pawl_envelope *envelope)
 {
-    pawl_ack_content content = PAWL_ACK_CONTENT_INIT;
+    pawli_ack_content content = PAWLI_ACK_CONTENT_INIT;
     char seconds[32];
 
     content.acknowledged = how->sent <= PAWL_SEND_DUPLICATE;
@@ -98,7 +99,7 @@ static ssize_t never_end(void *context, uint64_t at, char *room, size_t size)
 
 static enum MHD_Result answer_as_http(struct MHD_Connection *connection, const char *endpoint)
 {
-    pawl_ack_content content = PAWL_ACK_CONTENT_INIT;
+    pawli_ack_content content = PAWLI_ACK_CONTENT_INIT;
     struct MHD_Response *response;
 
     if (strcmp(endpoint, "cut") == 0)

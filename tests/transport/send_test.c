@@ -3,6 +3,7 @@
 
 #include "sender_fixture.h"
 #include "test.h"
+#include "transport_client.h"
 
 PAWL_TEST(an_acknowledged_send_brings_the_answer)
 {
@@ -14,7 +15,7 @@ PAWL_TEST(an_acknowledged_send_brings_the_answer)
     assert_int_equal(strlen(SENDER_PAYLOAD), outcome->payload_size);
     assert_true(outcome->reached);
     assert_null(outcome->error);
-    assert_int_equal(0, pawl_transport_client_in_flight(sender->carrier));
+    assert_int_equal(0, pawli_transport_client_in_flight(sender->carrier));
 }
 
 PAWL_TEST(a_duplicate_is_reported_as_one)
@@ -95,28 +96,28 @@ PAWL_TEST(bad_requests_are_refused_at_once)
 
     assert_status(
         PAWL_E_INVALID,
-        pawl_transport_client_send(sender->carrier, &request, ignore_outcome, NULL, NULL, &err),
+        pawli_transport_client_send(sender->carrier, &request, ignore_outcome, NULL, NULL, &err),
         &err);
     sender_ask(sender, NULL, "ok");
     request.service = sender->service;
     request.envelope = sender->envelopes[0];
     for (size_t i = 0; i < sizeof urls / sizeof urls[0]; i++) {
         request.url = urls[i];
-        assert_status(
-            PAWL_E_INVALID,
-            pawl_transport_client_send(sender->carrier, &request, ignore_outcome, NULL, NULL, &err),
-            &err);
+        assert_status(PAWL_E_INVALID,
+                      pawli_transport_client_send(sender->carrier, &request, ignore_outcome, NULL,
+                                                  NULL, &err),
+                      &err);
     }
     request.url = "inproc://missing"; /* a matter of configuration */
     assert_status(
         PAWL_E_NOT_FOUND,
-        pawl_transport_client_send(sender->carrier, &request, ignore_outcome, NULL, NULL, &err),
+        pawli_transport_client_send(sender->carrier, &request, ignore_outcome, NULL, NULL, &err),
         &err);
     request.url = peer_url(sender->peer);
     assert_status(PAWL_E_INVALID,
-                  pawl_transport_client_send(sender->carrier, &request, NULL, NULL, NULL, &err),
+                  pawli_transport_client_send(sender->carrier, &request, NULL, NULL, NULL, &err),
                   &err);
-    assert_int_equal(0, pawl_transport_client_in_flight(sender->carrier));
+    assert_int_equal(0, pawli_transport_client_in_flight(sender->carrier));
 }
 
 PAWL_TEST(nothing_is_added_while_a_carrier_is_open)

@@ -10,6 +10,8 @@
 #include <pawl/sys/strategy.h>
 
 #include "test.h"
+#include "transport_client.h"
+#include "envelope.h"
 
 pawl_service_options sender_service(const test_peer *peer)
 {
@@ -24,7 +26,7 @@ pawl_service_options sender_service(const test_peer *peer)
 
 void sender_close(sender_fixture *sender)
 {
-    pawl_transport_client_close(sender->carrier);
+    pawli_transport_client_close(sender->carrier);
     sender->carrier = NULL;
 }
 
@@ -58,13 +60,13 @@ sender_fixture *sender_open(test_peer *peer, const pawl_service_options *service
     sender->service = pawl_services_at(sender->services, 0);
     assert_ok(pawl_transports_new(&opts, &sender->transports, &err), &err);
     peer_register(peer, sender->transports);
-    assert_ok(pawl_transport_client_open(sender->transports, &sender->carrier, &err), &err);
+    assert_ok(pawli_transport_client_open(sender->transports, &sender->carrier, &err), &err);
     return sender;
 }
 
 static pawl_envelope *envelope_to(const char *endpoint)
 {
-    pawl_envelope_options opts = PAWL_ENVELOPE_OPTIONS_INIT;
+    pawli_envelope_options opts = PAWLI_ENVELOPE_OPTIONS_INIT;
     pawl_message_image image = PAWL_MESSAGE_IMAGE_INIT;
     pawl_message_spec content = PAWL_MESSAGE_SPEC_INIT, checked = PAWL_MESSAGE_SPEC_INIT;
     pawl_messages *list = NULL;
@@ -81,7 +83,7 @@ static pawl_envelope *envelope_to(const char *endpoint)
     assert_ok(pawl_messages_new(&list, &err), &err);
     assert_ok(pawl_messages_append(list, &image, &err), &err);
     opts.source = "tester";
-    assert_ok(pawl_envelope_encode(pawl_messages_at(list, 0), &opts, &envelope, &err), &err);
+    assert_ok(pawli_envelope_encode(pawl_messages_at(list, 0), &opts, &envelope, &err), &err);
     pawl_messages_free(list);
     return envelope;
 }
@@ -100,7 +102,7 @@ static void ended(void *context, const pawl_send_report *outcome)
 }
 
 size_t sender_send(sender_fixture *sender, const char *url, const char *endpoint,
-                   pawl_send_op **ret_send)
+                   pawli_transport_send **ret_send)
 {
     pawl_send_request request = PAWL_SEND_REQUEST_INIT;
     pawl_error err = PAWL_ERROR_INIT;
@@ -113,8 +115,8 @@ size_t sender_send(sender_fixture *sender, const char *url, const char *endpoint
     request.service = sender->service;
     request.envelope = sender->envelopes[number];
     request.timeout_ms = sender->timeout_ms;
-    assert_ok(pawl_transport_client_send(sender->carrier, &request, ended, &sender->ends[number],
-                                         ret_send, &err),
+    assert_ok(pawli_transport_client_send(sender->carrier, &request, ended, &sender->ends[number],
+                                          ret_send, &err),
               &err);
     assert_int_equal(0, sender->ends[number].count);
     return number;
@@ -122,16 +124,16 @@ size_t sender_send(sender_fixture *sender, const char *url, const char *endpoint
 
 void sender_run_step(sender_fixture *sender, int extra_fd)
 {
-    struct pollfd fds[2] = {{pawl_transport_client_fd(sender->carrier), POLLIN, 0},
+    struct pollfd fds[2] = {{pawli_transport_client_fd(sender->carrier), POLLIN, 0},
                             {extra_fd, POLLIN, 0}};
-    int64_t timeout_ms = pawl_transport_client_timeout_ms(sender->carrier);
+    int64_t timeout_ms = pawli_transport_client_timeout_ms(sender->carrier);
     pawl_error err = PAWL_ERROR_INIT;
     uint64_t ignored;
 
     poll(fds, 2, (int)timeout_ms);
     if (fds[1].revents && read(extra_fd, &ignored, sizeof ignored) < 0)
         abort();
-    assert_ok(pawl_transport_client_process(sender->carrier, &err), &err);
+    assert_ok(pawli_transport_client_process(sender->carrier, &err), &err);
 }
 
 const pawl_send_report *sender_wait(sender_fixture *sender, size_t number)

@@ -3,6 +3,7 @@
 #define PAWL_TEST_SENDER_FIXTURE_H
 
 #include "peer.h"
+#include "transport_client.h"
 
 #define SENDER_SENDS_MAX 256
 
@@ -17,7 +18,7 @@ typedef struct sender_fixture {
     pawl_transports *transports;
     pawl_services *services;
     const pawl_service *service;
-    pawl_transport_client *carrier;
+    pawli_transport_client *carrier;
     int64_t timeout_ms; /* of the sends from now on; 0: the service's */
     size_t sent;
     sender_end ends[SENDER_SENDS_MAX];
@@ -32,7 +33,7 @@ sender_fixture *sender_open(test_peer *peer, const pawl_service_options *service
 void sender_close(sender_fixture *sender);
 /* Begin to send a message to `endpoint`; its number. */
 size_t sender_send(sender_fixture *sender, const char *url, const char *endpoint,
-                   pawl_send_op **ret_send);
+                   pawli_transport_send **ret_send);
 /* One step: waits for the client, or `extra_fd` (-1: none), and calls its perform(). */
 void sender_run_step(sender_fixture *sender, int extra_fd);
 /* Until `number` has ended. */

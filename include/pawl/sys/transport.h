@@ -72,15 +72,18 @@ PAWL_API PAWL_EXPERIMENTAL PAWL_MUST_CHECK pawl_status pawl_transports_register(
  * Interprets an HTTP response: 2xx with an acknowledgement is acknowledged or duplicate; 4xx other
  * than 408, 409, 425 and 429 is refused permanently; anything else is retried. `retry_after` is the
  * header's value or NULL: seconds, or an HTTP date, which is compared with this machine's clock.
- * *ret_ack (NULL if the body was not an acknowledgement) owns the data that *ret_outcome points to,
- * except for `error_room`, at least PAWL_SEND_ERROR_SIZE bytes of the caller's.
+ * *ret_body (pawl_send_body_free; NULL if the body was not an acknowledgement) owns the data that
+ * *ret_outcome points to, except for `error_room`, at least PAWL_SEND_ERROR_SIZE bytes of the
+ * caller's. A transport that is not HTTP, too, may pass an acknowledgement here, with status 200.
  */
 #define PAWL_SEND_ERROR_SIZE 512
+typedef struct pawl_send_body pawl_send_body; /* opaque */
 PAWL_API PAWL_EXPERIMENTAL void pawl_send_report_of_http(int status, const char *retry_after,
                                                          const void *body, size_t body_size,
                                                          char *error_room,
                                                          pawl_send_report *ret_outcome,
-                                                         struct pawl_ack **ret_ack);
+                                                         pawl_send_body **ret_body);
+PAWL_API PAWL_EXPERIMENTAL void pawl_send_body_free(pawl_send_body *body); /* NULL is allowed */
 
 PAWL_END_DECLS
 

@@ -5,7 +5,6 @@
 
 #include <pawl/receiver.h>
 #include <pawl/services.h>
-#include <pawl/signature.h>
 
 #include "config.h"
 
@@ -46,11 +45,8 @@ static void check_secrets(cli_config *config, const cli_part *part, const char *
 {
     for (size_t i = 0; i < sources->count; i++) {
         pawl_error err = PAWL_ERROR_INIT;
-        pawl_secrets *secrets = NULL;
-        if (pawl_secrets_new(&secrets, &err) != PAWL_OK ||
-            pawl_secrets_load(secrets, sources->items[i], &err) != PAWL_OK)
+        if (pawl_secret_check(sources->items[i], &err) != PAWL_OK)
             PROBLEM(config, part, key, "is invalid: %s", err.message);
-        pawl_secrets_free(secrets);
     }
 }
 

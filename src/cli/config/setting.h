@@ -192,7 +192,7 @@ void cli_setting_done(const cli_setting *setting, void *values);
 /* The value as written in the file, passwords hidden; NULL: not set. malloc'ed. */
 char *cli_setting_text(const cli_setting *setting, const void *values);
 
-/* Whether it is "file:PATH" or "env:NAME", as pawl_secrets_load() reads them. */
+/* Whether it is "file:PATH" or "env:NAME", as pawl_secret_check() reads them. */
 bool cli_secret_is_source(const char *text);
 
 /* A copy with the password in a URL or in a libpq string replaced by "***". malloc'ed. */

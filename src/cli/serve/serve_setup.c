@@ -215,8 +215,7 @@ static void say_what_is_off(const cli_serve *serve)
             "every message is rejected: there is no [receive TOPIC] in the configuration");
     for (size_t i = 0; i < pawl_services_count(serve->services); i++) {
         const pawl_service *service = pawl_services_at(serve->services, i);
-        if (serve->delivery && pawl_service_url(service) &&
-            pawl_secrets_count(pawl_service_secrets(service)) == 0)
+        if (serve->delivery && pawl_service_url(service) && pawl_service_secret_count(service) == 0)
             pawli_log(&log, PAWL_LOG_WARNING, "serve",
                       "messages to '{destination}' are not signed: secret in [service "
                       "{destination}] is not "

@@ -5,7 +5,6 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include <pawl/ack.h>
 #include <pawl/sys/transport.h>
 
 #include "address.h"
@@ -16,6 +15,7 @@
 #include "target.h"
 #include "text.h"
 #include "timestamp.h"
+#include "ack.h"
 
 /* ---- one POST of an envelope ---- */
 
@@ -303,7 +303,7 @@ void pawli_http_send_finish(pawli_http_send *send, CURLcode code)
     pawl_send_report outcome = PAWL_SEND_REPORT_INIT;
     char room[PAWL_SEND_ERROR_SIZE];
     struct curl_header *retry_after = NULL;
-    pawl_ack *ack = NULL;
+    pawli_ack *ack = NULL;
     long status = 0;
 
     curl_easy_getinfo(send->easy, CURLINFO_RESPONSE_CODE, &status);
@@ -321,7 +321,7 @@ void pawli_http_send_finish(pawli_http_send *send, CURLcode code)
         finish_failed(send, code, &outcome, room);
     }
     send->end(send->context, &outcome);
-    pawl_ack_free(ack);
+    pawli_ack_free(ack);
     pawli_http_send_free(send);
 }
 
@@ -364,7 +364,7 @@ static void outcome_explain(char *room, int status, const char *hint, const char
             *at = ' ';
 }
 
-static void accept_ack(int status, const pawl_ack *ack, char *room, pawl_send_report *outcome)
+static void accept_ack(int status, const pawli_ack *ack, char *room, pawl_send_report *outcome)
 {
     if (!ack) {
         outcome_explain(room, status,
@@ -373,23 +373,23 @@ static void accept_ack(int status, const pawl_ack *ack, char *room, pawl_send_re
                         NULL);
         return;
     }
-    if (!pawl_ack_acknowledged(ack) && !pawl_ack_duplicate(ack)) {
-        outcome_explain(room, status, "not acknowledged", pawl_ack_error(ack));
+    if (!pawli_ack_acknowledged(ack) && !pawli_ack_duplicate(ack)) {
+        outcome_explain(room, status, "not acknowledged", pawli_ack_error(ack));
         return;
     }
-    outcome->sent = pawl_ack_duplicate(ack) ? PAWL_SEND_DUPLICATE : PAWL_SEND_ACKNOWLEDGED;
-    outcome->payload = pawl_ack_payload(ack, &outcome->payload_size);
+    outcome->sent = pawli_ack_duplicate(ack) ? PAWL_SEND_DUPLICATE : PAWL_SEND_ACKNOWLEDGED;
+    outcome->payload = pawli_ack_payload(ack, &outcome->payload_size);
     outcome->error = NULL;
 }
 
 void pawl_send_report_of_http(int status, const char *retry_after, const void *body,
                               size_t body_size, char *error_room, pawl_send_report *ret_outcome,
-                              struct pawl_ack **ret_ack)
+                              pawl_send_body **ret_body)
 {
     pawl_send_report outcome = PAWL_SEND_REPORT_INIT;
-    pawl_ack *ack = NULL;
+    pawli_ack *ack = NULL;
 
-    if (body && pawl_ack_decode(body, body_size, &ack, NULL) != PAWL_OK)
+    if (body && pawli_ack_decode(body, body_size, &ack, NULL) != PAWL_OK)
         ack = NULL;
     outcome.status = status;
     outcome.reached = true;
@@ -404,8 +404,13 @@ void pawl_send_report_of_http(int status, const char *retry_after, const void *b
         outcome_explain(error_room, status,
                         status >= 300 && status < 400 ? "redirects are not followed: change the URL"
                                                       : NULL,
-                        ack ? pawl_ack_error(ack) : NULL);
+                        ack ? pawli_ack_error(ack) : NULL);
     }
     *ret_outcome = outcome;
-    *ret_ack = ack;
+    *ret_body = ack;
+}
+
+void pawl_send_body_free(pawl_send_body *body)
+{
+    pawli_ack_free(body);
 }
