@@ -3,6 +3,7 @@
 import time
 
 from load import EFFECTS, LOAD, RUN_AGAIN_S, STUCK_S, is_cancelled
+from processes import await_end
 
 ENDS_WELL = "every process ends well"
 NOT_LEASED = "nothing is leased at the end"
@@ -34,7 +35,7 @@ def drain(scenario):
         unfinished = sum(count["queue"] + count["dead"] + count["claim"] for count in counts)
         if unfinished != left:
             progress, left = time.monotonic(), unfinished
-        time.sleep(0.1)
+        await_end(0.1)
     scenario.check("everything is handled at the end", left == 0,
                    f"{left} messages or claims are unfinished, and nothing changed for {STUCK_S} s: {counts}")
 

@@ -12,6 +12,14 @@ from engine import cpu
 PAWL = os.environ.get("PAWL_BIN", "pawl")
 HELPERS = pathlib.Path(os.environ.get("PAWL_SOAK_HELPERS", "."))
 DEADLINE_S = 120
+ENDED = threading.Event()  # a process has ended since the last await_end()
+
+
+def await_end(seconds):
+    """Until a process ends, or so much time has passed: whether one has ended."""
+    ended = ENDED.wait(seconds)
+    ENDED.clear()
+    return ended
 
 
 class Child:
@@ -45,6 +53,7 @@ class Child:
                 else:
                     self.lines.append(line.decode().rstrip("\n"))
                 self.heard.notify_all()
+        ENDED.set()
 
     def read_errors(self):
         for line in self.process.stderr:

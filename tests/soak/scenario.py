@@ -11,7 +11,7 @@ from deaths import CHECK, Deaths
 from load import (AUDIT_EVERY_S, COMPARE_FROM_S, EVERY_S, HOARD_EVERY_S, KILL_EVERY_S, LOAD, MEASURED_SCALE, PURGE_AGE_S,
                   PURGE_EVERY_S, SNAPSHOT_EVERY_S, SNAPSHOT_MAX_S, STEADY, USERS)
 from measure import LONG_S, compare
-from processes import HELPERS
+from processes import HELPERS, await_end
 from side import Side
 from watch import Watch
 
@@ -183,8 +183,8 @@ class Scenario:
             self.turn()
             rest = max(0, TICK_S - (self.now() - began))
             before = self.now()
-            time.sleep(rest)
-            self.watch.note_lag(self.now() - before - rest)
+            if not await_end(rest):
+                self.watch.note_lag(self.now() - before - rest)
 
     def find(self, check):
         """Only until this check fails; answers everything that was wrong."""
