@@ -104,8 +104,8 @@ bool model_base(const model_job *job, pawl_wall *ret_after);
 bool model_is_ahead(const model_job *job, pawl_wall planned, pawl_wall read);
 void model_rewind(model_job *job, pawl_wall read, pawl_wall now, finding *wrong);
 /*
- * A look at `read` that saw the awaited start was written: a start that is later by its clock is taken
- * for now. Once it is known it stays, as long as the job is not rewound.
+ * A look at `read` that saw the awaited start was written: a start that is later by its clock is
+ * taken for now. Once it is known it stays, as long as the job is not rewound.
  */
 void model_heard(model_job *job, pawl_wall read);
 void model_recorded(model_job *job, pawl_wall occurrence, bool skipped);
