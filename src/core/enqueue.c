@@ -26,8 +26,8 @@ struct sending {
     size_t *first;       /* by position: the first message of the call with the same id */
     pawli_value *values; /* one row per distinct id, sorted by id */
     size_t row_count;
-    pawl_enqueued *answers; /* by position; work id 0: no result yet */
-    size_t answered;
+    pawl_enqueued *results; /* by position; work id 0: no result yet */
+    size_t result_count;
     pawli_arena memory;
 };
 
@@ -161,10 +161,10 @@ static pawl_status enqueue_prepare(struct sending *sending, const pawl_message_s
     sending->messages = pawli_arena_alloc(&sending->memory, count * sizeof *sending->messages);
     sending->made_id = pawli_arena_alloc(&sending->memory, count * sizeof *sending->made_id);
     sending->first = pawli_arena_alloc(&sending->memory, count * sizeof *sending->first);
-    sending->answers = pawli_arena_alloc(&sending->memory, count * sizeof *sending->answers);
+    sending->results = pawli_arena_alloc(&sending->memory, count * sizeof *sending->results);
     sending->values =
         pawli_arena_alloc(&sending->memory, count * SPEC_COLUMNS * sizeof *sending->values);
-    if (!sending->messages || !sending->made_id || !sending->first || !sending->answers ||
+    if (!sending->messages || !sending->made_id || !sending->first || !sending->results ||
         !sending->values)
         return pawli_fail(err, PAWL_E_NOMEM, "out of memory for %zu messages", count);
     return read_messages(sending, given, err);
@@ -174,8 +174,8 @@ static void enqueue_on_start(void *context)
 {
     struct sending *sending = context;
 
-    sending->answered = 0;
-    memset(sending->answers, 0, sending->count * sizeof *sending->answers);
+    sending->result_count = 0;
+    memset(sending->results, 0, sending->count * sizeof *sending->results);
 }
 
 static pawl_status enqueue_in_flight(const pawl_message_spec *message, pawl_error *err)
@@ -192,13 +192,13 @@ static pawl_status enqueue_in_flight(const pawl_message_spec *message, pawl_erro
 static void note_answer(struct sending *sending, size_t position, int64_t work_id, bool existed,
                         pawl_wall due_at)
 {
-    sending->answers[position] = (pawl_enqueued){
+    sending->results[position] = (pawl_enqueued){
         .work_id = {work_id},
         .message_id = sending->messages[position].id,
         .existed = existed && !sending->made_id[position],
         .due_at = due_at,
     };
-    sending->answered++;
+    sending->result_count++;
 }
 
 /* A single result row covers all messages: they were stored in row order at one time. */
@@ -228,7 +228,7 @@ static pawl_status enqueue_on_row(void *context, const pawli_row *row, pawl_erro
         return pawli_message_spec_conflict(&sending->messages[position], err);
     if (result == PAWLI_ENQUEUE_BUSY)
         return enqueue_in_flight(&sending->messages[position], err);
-    if (sending->answers[position].work_id.value != 0)
+    if (sending->results[position].work_id.value != 0)
         return PAWL_OK; /* the first result counts */
     note_answer(sending, position, pawli_row_int(row, 1), result == PAWLI_ENQUEUE_EXISTED,
                 pawli_row_time(row, 3));
@@ -265,8 +265,8 @@ static void answer_repeated(struct sending *sending)
     for (size_t i = 0; i < sending->count; i++) {
         if (sending->first[i] == i)
             continue;
-        sending->answers[i] = sending->answers[sending->first[i]];
-        sending->answers[i].existed = true;
+        sending->results[i] = sending->results[sending->first[i]];
+        sending->results[i].existed = true;
     }
 }
 
@@ -293,7 +293,7 @@ static void log_sent(const struct sending *sending)
         pawli_log_text(&fields, "correlation_id", message->correlation_id);
         snprintf(pattern, sizeof pattern,
                  "message {message_id} %s: topic {topic}, destination %s, correlation id %s",
-                 sending->answers[i].existed ? "existed" : "enqueued",
+                 sending->results[i].existed ? "existed" : "enqueued",
                  message->destination ? "{destination}" : "-",
                  message->correlation_id ? "{correlation_id}" : "-");
         pawli_log_record(log, PAWL_LOG_INFO, "outbox", &fields, pattern);
@@ -315,13 +315,13 @@ static pawl_status enqueue_send_all(pawl_store *store, pawl_tx *tx,
         if (st == PAWL_E_IN_DOUBT && ret_enqueued)
             note_ids(&sending, ret_enqueued);
     }
-    if (st == PAWL_OK && sending.answered != sending.row_count)
+    if (st == PAWL_OK && sending.result_count != sending.row_count)
         st = pawli_fail(err, PAWL_E_STORE, "the database returned %zu results for %zu messages",
-                        sending.answered, sending.row_count);
+                        sending.result_count, sending.row_count);
     if (st == PAWL_OK) {
         answer_repeated(&sending);
         if (ret_enqueued)
-            memcpy(ret_enqueued, sending.answers, count * sizeof *ret_enqueued);
+            memcpy(ret_enqueued, sending.results, count * sizeof *ret_enqueued);
         log_sent(&sending);
         if (!tx)
             pawli_wake_signal(pawli_db_wake(store->db));

@@ -18,7 +18,7 @@
 
 /* The columns of the result of inbox_begin. */
 enum {
-    COLUMN_ANSWER,
+    COLUMN_RESULT,
     COLUMN_ATTEMPT,
     COLUMN_FENCE,
     COLUMN_KEY,
@@ -27,11 +27,11 @@ enum {
     COLUMN_ERROR
 };
 
-const char *pawl_inbox_result_name(pawl_inbox_result answer)
+const char *pawl_inbox_result_name(pawl_inbox_result result)
 {
     static const char *const names[] = {"new", "duplicate", "in_progress", "conflict", "dead"};
 
-    return (unsigned)answer < PAWLI_COUNT(names) ? names[answer] : "unknown";
+    return (unsigned)result < PAWLI_COUNT(names) ? names[result] : "unknown";
 }
 
 /* ---- the inbox task of a received message ---- */
@@ -71,7 +71,7 @@ static void forget_answer(void *context)
     pawl_inbox_task *task = context;
 
     pawli_arena_done(&task->texts);
-    task->answered = false;
+    task->has_result = false;
 }
 
 static bool inbox_read_text(pawl_inbox_task *task, const pawli_row *row, int column,
@@ -96,17 +96,17 @@ static pawl_status read_answer(void *context, const pawli_row *row, pawl_error *
     pawl_inbox_task *task = context;
     size_t size;
 
-    if (task->answered)
+    if (task->has_result)
         return PAWL_OK;
     if (!inbox_read_text(task, row, COLUMN_KEY, &task->key, &size) ||
         !inbox_read_text(task, row, COLUMN_ERROR, &task->error, &size) ||
         !inbox_read_text(task, row, COLUMN_RESPONSE, &task->response, &task->response_size))
         return pawli_fail(err, PAWL_E_NOMEM, "out of memory for the inbox task");
-    task->answer = (pawl_inbox_result)pawli_row_int(row, COLUMN_ANSWER);
+    task->result = (pawl_inbox_result)pawli_row_int(row, COLUMN_RESULT);
     task->attempt = (int)pawli_row_int(row, COLUMN_ATTEMPT);
-    task->fence = task->answer == PAWL_INBOX_NEW ? pawli_row_int(row, COLUMN_FENCE) : 0;
+    task->fence = task->result == PAWL_INBOX_NEW ? pawli_row_int(row, COLUMN_FENCE) : 0;
     task->retry_after_us = later_us(pawli_row_int(row, COLUMN_RETRY_AFTER));
-    task->answered = true;
+    task->has_result = true;
     return PAWL_OK;
 }
 
@@ -143,7 +143,7 @@ pawl_status pawli_arrival_deliver(pawl_inbox_task *task, const pawli_inbox_way *
     if (st == PAWL_E_IN_DOUBT && tx)
         return pawli_fail(err, PAWL_E_TX_RESTART,
                           "out of memory for the result: roll the transaction back");
-    if (st == PAWL_OK && !task->answered)
+    if (st == PAWL_OK && !task->has_result)
         return pawli_fail(err, PAWL_E_STORE, "the database returned no result for the delivery");
     return st;
 }
@@ -152,14 +152,14 @@ static void log_answer(const pawl_inbox_task *task)
 {
     const pawl_log_sink *log = &task->store->log;
 
-    if (task->answer == PAWL_INBOX_DUPLICATE)
+    if (task->result == PAWL_INBOX_DUPLICATE)
         pawli_log(log, PAWL_LOG_WARNING, "inbox", "duplicate {message_id} detected from {source}",
                   pawli_logged("message_id", task->id), pawli_logged("source", task->source));
-    else if (task->answer == PAWL_INBOX_CONFLICT)
+    else if (task->result == PAWL_INBOX_CONFLICT)
         pawli_log(log, PAWL_LOG_WARNING, "inbox",
                   "{message_id} from {source} is known with different content: rejected",
                   pawli_logged("message_id", task->id), pawli_logged("source", task->source));
-    else if (task->answer == PAWL_INBOX_REJECTED)
+    else if (task->result == PAWL_INBOX_REJECTED)
         pawli_log(log, PAWL_LOG_WARNING, "inbox",
                   "{message_id} from {source} is dead after {attempt} attempts: rejected",
                   pawli_logged("message_id", task->id), pawli_logged("source", task->source),
@@ -213,7 +213,7 @@ static void take_back(pawl_inbox_task *task)
 static void answer_later(pawl_inbox_task *task)
 {
     task->ended = true;
-    task->answer = PAWL_INBOX_IN_PROGRESS;
+    task->result = PAWL_INBOX_IN_PROGRESS;
     task->fence = 0;
     task->retry_after_us = later_us(0);
 }
@@ -265,7 +265,7 @@ static pawl_status inbox_deliver(pawl_inbox_task *task, pawli_inbox_way *way, in
 {
     pawl_status st = pawli_arrival_deliver(task, way, err);
 
-    if (st != PAWL_OK || task->answer != PAWLI_INBOX_SUSPECT)
+    if (st != PAWL_OK || task->result != PAWLI_INBOX_SUSPECT)
         return st;
     int64_t most_ms = wait_ms == 0 ? task->store->timeout_ms : wait_ms;
     pawl_mono deadline = pawli_mono_after(pawli_mono_now(), most_ms < 0 ? 0 : most_ms * 1000);
@@ -277,7 +277,7 @@ static pawl_status inbox_deliver(pawl_inbox_task *task, pawli_inbox_way *way, in
     }
     way->alone = true;
     st = pawli_arrival_deliver(task, way, err);
-    if (st != PAWL_OK || task->answer != PAWL_INBOX_NEW)
+    if (st != PAWL_OK || task->result != PAWL_INBOX_NEW)
         pawli_arrival_leave(task);
     return st;
 }
@@ -310,7 +310,7 @@ static pawl_status inbox_begin_attempt(pawl_store *store, pawli_inbox_way way,
     st = inbox_deliver(task, &way, options.suspect_wait_ms, err);
     if (st != PAWL_OK)
         return st;
-    task->ended = task->answer != PAWL_INBOX_NEW;
+    task->ended = task->result != PAWL_INBOX_NEW;
     if (mode == PAWLI_ATOMIC && !task->ended)
         st = open_transaction(task, err);
     if (task->ended)

@@ -108,7 +108,7 @@ pawl_status pawl_inbox_mark_processing_by(pawl_store *store, const char *source,
     st = pawli_inbox_call_by(store, holder ? holder : thread, source, id, &options, &task, err);
     if (st != PAWL_OK)
         return st;
-    switch (task->answer) {
+    switch (task->result) {
     case PAWL_INBOX_NEW:
         return PAWL_OK;
     case PAWL_INBOX_IN_PROGRESS:

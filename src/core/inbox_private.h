@@ -36,9 +36,9 @@ struct pawl_inbox_task {
     int64_t keep_ms;
     pawli_arena given; /* the strings above */
     /* The database's response. */
-    bool answered;
+    bool has_result;
     bool suspect; /* it was not begun, because another suspect is being processed */
-    pawl_inbox_result answer;
+    pawl_inbox_result result;
     int attempt;
     int64_t fence;
     int64_t retry_after_us;

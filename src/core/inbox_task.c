@@ -127,10 +127,10 @@ static pawl_status inbox_task_check_open(const pawl_inbox_task *task, pawl_error
 {
     if (!task)
         return pawli_fail(err, PAWL_E_INVALID, "the inbox task must not be NULL");
-    if (task->answer != PAWL_INBOX_NEW)
+    if (task->result != PAWL_INBOX_NEW)
         return pawli_fail(err, PAWL_E_MISUSE,
                           "the delivery's status is '%s': there is nothing to process or to end",
-                          pawl_inbox_result_name(task->answer));
+                          pawl_inbox_result_name(task->result));
     if (task->ended)
         return pawli_fail(err, PAWL_E_MISUSE, "the inbox task has ended: begin again");
     return PAWL_OK;
@@ -204,7 +204,7 @@ static pawl_status count_again(pawl_inbox_task *task, pawl_error *err)
     const pawli_inbox_way way = {.lease_ms = PAWLI_INBOX_ATOMIC_LEASE_MS, .alone = true};
     pawl_status st = pawli_arrival_deliver(task, &way, err);
 
-    if (st == PAWL_OK && task->answer != PAWL_INBOX_NEW)
+    if (st == PAWL_OK && task->result != PAWL_INBOX_NEW)
         st = inbox_task_lost(task, err);
     return st;
 }
@@ -289,7 +289,7 @@ void pawl_inbox_task_free(pawl_inbox_task *task)
 
 pawl_inbox_result pawl_inbox_task_result(const pawl_inbox_task *task)
 {
-    return task->answer;
+    return task->result;
 }
 
 pawl_tx *pawl_inbox_task_tx(const pawl_inbox_task *task)
@@ -306,7 +306,7 @@ const void *pawl_inbox_task_response(const pawl_inbox_task *task, size_t *ret_si
 
 int64_t pawl_inbox_task_retry_after_ms(const pawl_inbox_task *task)
 {
-    return task->answer == PAWL_INBOX_IN_PROGRESS ? (task->retry_after_us + 999) / 1000 : 0;
+    return task->result == PAWL_INBOX_IN_PROGRESS ? (task->retry_after_us + 999) / 1000 : 0;
 }
 
 int pawl_inbox_task_attempt(const pawl_inbox_task *task)

@@ -122,7 +122,7 @@ static pawl_status on_switch_row(void *context, const pawli_row *row, pawl_error
 static pawl_status set_enabled(pawl_store *store, const char *name, bool enabled, bool *ret_changed,
                                pawl_error *err)
 {
-    switching answer = {false, false};
+    switching result = {false, false};
     pawli_param params[] = {{"name", pawli_text(name)}, {"enabled", pawli_bool(enabled)}};
     pawli_op op = {
         .sql = PAWLI_SQL_JOB_SWITCH,
@@ -131,7 +131,7 @@ static pawl_status set_enabled(pawl_store *store, const char *name, bool enabled
         .param_count = PAWLI_COUNT(params),
         .on_row = on_switch_row,
         .on_start = on_switch_start,
-        .context = &answer,
+        .context = &result,
     };
     pawl_status st = pawli_job_check_name(store, name, err);
 
@@ -139,11 +139,11 @@ static pawl_status set_enabled(pawl_store *store, const char *name, bool enabled
         st = pawli_store_write(store, &op, err);
     if (st != PAWL_OK)
         return st;
-    if (!answer.found)
+    if (!result.found)
         return pawli_job_missing(name, err);
     if (ret_changed)
-        *ret_changed = answer.changed;
-    if (answer.changed)
+        *ret_changed = result.changed;
+    if (result.changed)
         pawli_log(&store->log, PAWL_LOG_INFO, "job",
                   enabled ? "job '{job}' was enabled" : "job '{job}' was disabled",
                   pawli_logged("job", name));
@@ -190,7 +190,7 @@ static pawl_status on_fire_row(void *context, const pawli_row *row, pawl_error *
 }
 
 static pawl_status job_fire(pawl_store *store, const char *name, bool force, pawl_uuid id,
-                            firing *answer, pawl_error *err)
+                            firing *result, pawl_error *err)
 {
     pawli_param params[] = {
         {"name", pawli_text(name)},
@@ -204,19 +204,19 @@ static pawl_status job_fire(pawl_store *store, const char *name, bool force, paw
         .param_count = PAWLI_COUNT(params),
         .on_row = on_fire_row,
         .on_start = on_fire_start,
-        .context = answer,
+        .context = result,
     };
     pawl_status st = pawli_store_write(store, &op, err);
 
     if (st != PAWL_OK)
         return st;
-    if (!answer->found)
+    if (!result->found)
         return pawli_job_missing(name, err);
-    if (answer->how == PAWLI_JOB_TRIGGER_BUSY)
+    if (result->how == PAWLI_JOB_TRIGGER_BUSY)
         return pawli_fail(
             err, PAWL_E_BUSY,
             "run %lld of job '%.300s' is %s: wait for it to end, cancel it, or force the trigger",
-            (long long)answer->run_id, name, pawl_run_state_name(answer->state));
+            (long long)result->run_id, name, pawl_run_state_name(result->state));
     return PAWL_OK;
 }
 
@@ -226,7 +226,7 @@ pawl_status pawl_job_trigger(pawl_store *store, const char *name,
 {
     pawl_job_trigger_options options = PAWL_JOB_TRIGGER_OPTIONS_INIT;
     pawl_uuid id = pawl_uuid_new();
-    firing answer = {.found = false};
+    firing result = {.found = false};
     pawl_status st = pawli_job_check_name(store, name, err);
 
     if (st == PAWL_OK)
@@ -234,16 +234,16 @@ pawl_status pawl_job_trigger(pawl_store *store, const char *name,
     if (st == PAWL_OK)
         st = pawli_returned_check(ret_triggered, err);
     if (st == PAWL_OK)
-        st = job_fire(store, name, options.force, id, &answer, err);
+        st = job_fire(store, name, options.force, id, &result, err);
     if (st != PAWL_OK)
         return st;
-    pawl_job_triggered triggered = {.run_id = answer.run_id};
-    triggered.waiting = answer.how == PAWLI_JOB_TRIGGER_WAITS;
-    if (answer.how == PAWLI_JOB_TRIGGER_STARTED)
+    pawl_job_triggered triggered = {.run_id = result.run_id};
+    triggered.waiting = result.how == PAWLI_JOB_TRIGGER_WAITS;
+    if (result.how == PAWLI_JOB_TRIGGER_STARTED)
         triggered.message_id = id;
     pawli_returned_copy(ret_triggered, &triggered, sizeof triggered);
     pawli_log(&store->log, PAWL_LOG_INFO, "job", "job '{job}' was triggered: run {run_id}",
-              pawli_logged("job", name), pawli_logged_number("run_id", answer.run_id));
+              pawli_logged("job", name), pawli_logged_number("run_id", result.run_id));
     pawli_wake_signal(pawli_db_wake(store->db));
     pawli_jobs_changed(store);
     return PAWL_OK;
@@ -263,20 +263,20 @@ static void on_delete_start(void *context)
 
 static pawl_status on_delete_row(void *context, const pawli_row *row, pawl_error *err)
 {
-    removing *answer = context;
+    removing *result = context;
 
     (void)err;
     if (pawli_row_int(row, 0) == 0)
-        answer->cancelled += (size_t)pawli_row_int(row, 1);
+        result->cancelled += (size_t)pawli_row_int(row, 1);
     else
-        answer->found = pawli_row_int(row, 1) > 0;
+        result->found = pawli_row_int(row, 1) > 0;
     return PAWL_OK;
 }
 
 pawl_status pawl_job_delete(pawl_store *store, const char *name, size_t *ret_cancelled,
                             pawl_error *err)
 {
-    removing answer = {0, false};
+    removing result = {0, false};
     pawli_param params[] = {{"name", pawli_text(name)}};
     pawli_op op = {
         .sql = PAWLI_SQL_JOB_DELETE,
@@ -285,7 +285,7 @@ pawl_status pawl_job_delete(pawl_store *store, const char *name, size_t *ret_can
         .param_count = PAWLI_COUNT(params),
         .on_row = on_delete_row,
         .on_start = on_delete_start,
-        .context = &answer,
+        .context = &result,
     };
     pawl_status st = pawli_job_check_name(store, name, err);
 
@@ -293,13 +293,13 @@ pawl_status pawl_job_delete(pawl_store *store, const char *name, size_t *ret_can
         st = pawli_store_write(store, &op, err);
     if (st != PAWL_OK)
         return st;
-    if (!answer.found)
+    if (!result.found)
         return pawli_job_missing(name, err);
     if (ret_cancelled)
-        *ret_cancelled = answer.cancelled;
+        *ret_cancelled = result.cancelled;
     pawli_log(&store->log, PAWL_LOG_INFO, "job",
               "job '{job}' was deleted; {cancelled} runs were cancelled", pawli_logged("job", name),
-              pawli_logged_number("cancelled", (int64_t)answer.cancelled));
+              pawli_logged_number("cancelled", (int64_t)result.cancelled));
     pawli_jobs_changed(store);
     return PAWL_OK;
 }

@@ -125,7 +125,7 @@ static void job_list_read_numbers(const pawli_row *row, pawl_job_definition *def
 
 /*
  * Computes the next occurrence as the scheduler would, since the scheduler may not have seen the
- * job yet. The same goes for the problem of a row that was edited by hand.
+ * job yet. The same applies to the problem of a row that was edited manually.
  */
 static bool read_next(pawl_jobs *jobs, const pawli_row *row, pawl_job *job)
 {

@@ -12,7 +12,7 @@
 
 /* How many on-time occurrences one tick turns into runs. */
 #define RUNS_IN_TIME 100
-/* No sensible job has a longer interval; a row edited by hand may have any. */
+/* No sensible job has a longer interval; a row edited manually may have any. */
 #define JITTER_MAX_US INT64_C(86400000000)
 /* Recheck interval for queued runs: their end is normally notified, this is the safety net. */
 #define LINE_AGAIN_US INT64_C(60000000)

@@ -19,7 +19,7 @@ static pawl_status check_ttl(int64_t ttl_ms, pawl_error *err)
 
 /* The last row is the result. */
 static pawl_status lease_run(pawl_store *store, enum pawli_sql sql, const pawli_param *params,
-                             size_t param_count, pawl_leases *answer, pawl_error *err)
+                             size_t param_count, pawl_leases *leases, pawl_error *err)
 {
     pawli_op op = {
         .sql = sql,
@@ -30,33 +30,33 @@ static pawl_status lease_run(pawl_store *store, enum pawli_sql sql, const pawli_
         .columns = &pawli_lease_columns,
         .on_row = pawli_leases_on_row,
         .on_start = pawli_leases_on_start,
-        .context = answer,
+        .context = leases,
     };
 
-    return answer ? pawli_db_run(store->db, &op, err) : pawli_leases_no_memory(err);
+    return leases ? pawli_db_run(store->db, &op, err) : pawli_leases_no_memory(err);
 }
 
-static const pawl_lease *lease_last(const pawl_leases *answer)
+static const pawl_lease *lease_last(const pawl_leases *leases)
 {
-    return pawl_leases_at(answer, answer->count - 1);
+    return pawl_leases_at(leases, leases->count - 1);
 }
 
-static void lease_fill(const pawl_leases *answer, bool taken, pawl_lease_grant *ret_grant)
+static void lease_fill(const pawl_leases *leases, bool taken, pawl_lease_grant *ret_grant)
 {
-    const pawl_lease *lease = lease_last(answer);
+    const pawl_lease *lease = lease_last(leases);
 
     *ret_grant = (pawl_lease_grant){
         .fence = lease->fence,
-        .now = answer->now,
+        .now = leases->now,
         .expires_at = lease->expires_at,
         .taken = taken,
     };
 }
 
-static pawl_status held_by_another(const pawl_leases *answer, const char *name, pawl_error *err)
+static pawl_status held_by_another(const pawl_leases *leases, const char *name, pawl_error *err)
 {
-    const pawl_lease *lease = lease_last(answer);
-    int64_t left_ms = (lease->expires_at.us - answer->now.us + 999) / 1000;
+    const pawl_lease *lease = lease_last(leases);
+    int64_t left_ms = (lease->expires_at.us - leases->now.us + 999) / 1000;
 
     return pawli_fail(err, PAWL_E_HELD,
                       "lease '%.100s' is held by %.100s and expires in %lld.%03lld s unless "
@@ -69,7 +69,7 @@ pawl_status pawl_lease_acquire(pawl_store *store, const char *name, pawl_owner o
                                int64_t ttl_ms, const char *owner_name, pawl_lease_grant *ret_grant,
                                pawl_error *err)
 {
-    PAWLI_AUTO(pawl_leases) answer = pawli_leases_new();
+    PAWLI_AUTO(pawl_leases) leases = pawli_leases_new();
     char who[PAWLI_OWNER_NAME_SIZE];
     pawl_status st = pawli_lease_check_name(store, name, err);
 
@@ -89,12 +89,12 @@ pawl_status pawl_lease_acquire(pawl_store *store, const char *name, pawl_owner o
         {"ttl", pawli_span_ms(ttl_ms)},
         {"owner_name", pawli_text(who)},
     };
-    st = lease_run(store, PAWLI_SQL_LEASE_ACQUIRE, params, PAWLI_COUNT(params), answer, err);
-    if (st != PAWL_OK || !answer)
+    st = lease_run(store, PAWLI_SQL_LEASE_ACQUIRE, params, PAWLI_COUNT(params), leases, err);
+    if (st != PAWL_OK || !leases)
         return st;
-    if (answer->result == PAWLI_LEASE_RESULT_HELD)
-        return held_by_another(answer, name, err);
-    lease_fill(answer, answer->result == PAWLI_LEASE_RESULT_TAKEN, ret_grant);
+    if (leases->result == PAWLI_LEASE_RESULT_HELD)
+        return held_by_another(leases, name, err);
+    lease_fill(leases, leases->result == PAWLI_LEASE_RESULT_TAKEN, ret_grant);
     pawli_log(&store->log, PAWL_LOG_DEBUG, "lease",
               ret_grant->taken ? "{owner} took lease '{lease}' with fencing token {fence}"
                                : "{owner} extended lease '{lease}' with fencing token {fence}",
@@ -108,7 +108,7 @@ static pawl_status lease_change(pawl_store *store, enum pawli_sql sql, const cha
                                 pawl_owner owner, int64_t fence, int64_t ttl_ms,
                                 pawl_lease_grant *ret_grant, pawl_error *err)
 {
-    PAWLI_AUTO(pawl_leases) answer = pawli_leases_new();
+    PAWLI_AUTO(pawl_leases) leases = pawli_leases_new();
     pawli_param params[] = {
         {"name", pawli_text(name)},
         {"owner", pawli_uuid(owner.bytes)},
@@ -121,16 +121,16 @@ static pawl_status lease_change(pawl_store *store, enum pawli_sql sql, const cha
     if (st == PAWL_OK)
         st = pawli_check_owner(store, owner, err);
     if (st == PAWL_OK)
-        st = lease_run(store, sql, params, count, answer, err);
-    if (st != PAWL_OK || !answer)
+        st = lease_run(store, sql, params, count, leases, err);
+    if (st != PAWL_OK || !leases)
         return st;
-    if (answer->result == 0)
+    if (leases->result == 0)
         return pawli_fail(err, PAWL_E_LOST,
                           "lease '%.255s' is no longer owned with fencing token %lld: it expired, "
                           "was released, or was released by force",
                           name, (long long)fence);
     if (ret_grant)
-        lease_fill(answer, false, ret_grant);
+        lease_fill(leases, false, ret_grant);
     return PAWL_OK;
 }
 

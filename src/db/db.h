@@ -71,7 +71,7 @@ pawl_status pawli_db_deploy(pawli_db *db, pawl_schema_info *ret_before, pawl_err
  * `ret_answer` (may be NULL) returns its first value, owned by the caller, NULL if there is none;
  * only where the driver supports it. PAWL_E_UNSUPPORTED: the engine has no such text.
  */
-pawl_status pawli_db_testing(pawli_db *db, const char *name, int64_t us, char **ret_answer,
+pawl_status pawli_db_testing(pawli_db *db, const char *name, int64_t us, char **ret_value,
                              pawl_error *err);
 
 /* ---- the application's own transaction (foreign_tx.c) ---- */

@@ -132,7 +132,7 @@ struct pawli_driver {
      * Runs one plain statement inside the open transaction; *ret_answer, owned by the caller, is
      * its first value as text, or NULL if there is none. NULL: not used for this engine.
      */
-    pawl_status (*ask)(pawli_conn *conn, const char *sql, pawl_mono deadline, char **ret_answer,
+    pawl_status (*ask)(pawli_conn *conn, const char *sql, pawl_mono deadline, char **ret_value,
                        pawl_error *err);
 
     /* PAWL_E_NOT_OURS if there is a table of meta's name that is not pawl's. */

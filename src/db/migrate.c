@@ -173,16 +173,16 @@ static char *fill_number(const char *text, int64_t us)
     return pawli_buffer_take(&filled);
 }
 
-static pawl_status run_on(pawli_conn *conn, const char *sql, pawl_mono deadline, char **ret_answer,
+static pawl_status run_on(pawli_conn *conn, const char *sql, pawl_mono deadline, char **ret_value,
                           pawl_error *err)
 {
-    PAWLI_AUTO_FREE char *answer = NULL;
+    PAWLI_AUTO_FREE char *value = NULL;
     pawl_status st = conn->driver->begin(conn, deadline, err);
 
     if (st != PAWL_OK)
         return st;
-    if (ret_answer)
-        st = conn->driver->ask(conn, sql, deadline, &answer, err);
+    if (ret_value)
+        st = conn->driver->ask(conn, sql, deadline, &value, err);
     else
         st = conn->driver->script(conn, sql, deadline, err);
     if (st != PAWL_OK) {
@@ -190,14 +190,14 @@ static pawl_status run_on(pawli_conn *conn, const char *sql, pawl_mono deadline,
         return st;
     }
     st = conn->driver->commit(conn, deadline, err);
-    if (st == PAWL_OK && ret_answer) {
-        *ret_answer = answer;
-        answer = NULL;
+    if (st == PAWL_OK && ret_value) {
+        *ret_value = value;
+        value = NULL;
     }
     return st;
 }
 
-static pawl_status testing_run(pawli_db *db, const char *sql, char **ret_answer, pawl_error *err)
+static pawl_status testing_run(pawli_db *db, const char *sql, char **ret_value, pawl_error *err)
 {
     pawl_mono deadline = pawli_db_deadline(db);
     pawli_conn *conn = NULL;
@@ -210,12 +210,12 @@ static pawl_status testing_run(pawli_db *db, const char *sql, char **ret_answer,
                                 err);
     if (st != PAWL_OK)
         return st;
-    st = run_on(conn, sql, deadline, ret_answer, err);
+    st = run_on(conn, sql, deadline, ret_value, err);
     pawli_pool_give_back(db->writers, conn);
     return st;
 }
 
-pawl_status pawli_db_testing(pawli_db *db, const char *name, int64_t us, char **ret_answer,
+pawl_status pawli_db_testing(pawli_db *db, const char *name, int64_t us, char **ret_value,
                              pawl_error *err)
 {
     const pawli_engine_sql *engine = db->engine->sql;
@@ -228,5 +228,5 @@ pawl_status pawli_db_testing(pawli_db *db, const char *name, int64_t us, char **
     PAWLI_AUTO_FREE char *sql = named ? fill_number(named, us) : NULL;
     if (!sql)
         return pawli_fail(err, PAWL_E_NOMEM, "out of memory for the SQL of a test");
-    return testing_run(db, sql, ret_answer, err);
+    return testing_run(db, sql, ret_value, err);
 }

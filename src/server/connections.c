@@ -155,13 +155,13 @@ static void let_go_of_peer(pawli_connections *connections, pawli_peer *peer)
 /* No other thread writes to the socket: its request has not arrived yet. */
 static void connections_send_rejection(const pawli_connection *connection, pawli_rejection why)
 {
-    char answer[PAWLI_REJECTION_RESPONSE_SIZE];
+    char response[PAWLI_REJECTION_RESPONSE_SIZE];
     size_t size;
 
     if (connection->state != PAWLI_ARRIVING || !connection->can_be_told)
         return;
-    size = pawli_rejection_response(why, answer);
-    (void)!send(connection->fd, answer, size, MSG_DONTWAIT | MSG_NOSIGNAL);
+    size = pawli_rejection_response(why, response);
+    (void)!send(connection->fd, response, size, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
 static void connections_shut(pawli_connections *connections, pawli_connection *connection)

@@ -114,7 +114,7 @@ static json_t *health_json(const pawli_listener *listener, bool runs, bool healt
     return document;
 }
 
-void pawli_respond_health(const pawli_listener *listener, pawli_answer *answer)
+void pawli_respond_health(const pawli_listener *listener, pawli_response *response)
 {
     pawl_receiver *receiver = listener->receiver;
     char problem[256];
@@ -122,8 +122,8 @@ void pawli_respond_health(const pawli_listener *listener, pawli_answer *answer)
     bool runs = atomic_load(&receiver->state) == PAWLI_RECEIVER_RUNS;
     json_t *document = health_json(listener, runs, healthy, problem);
 
-    answer->status = runs && healthy ? 200 : 503;
-    answer->body = document ? json_dumps(document, JSON_COMPACT) : NULL;
-    answer->body_size = answer->body ? strlen(answer->body) : 0;
+    response->status = runs && healthy ? 200 : 503;
+    response->body = document ? json_dumps(document, JSON_COMPACT) : NULL;
+    response->body_size = response->body ? strlen(response->body) : 0;
     json_decref(document);
 }

@@ -49,51 +49,51 @@ static pawli_connection *peer_of(struct MHD_Connection *connection)
 
 /* ---- responding ---- */
 
-static void http_add_headers(struct MHD_Response *response, const pawli_answer *answer)
+static void http_add_headers(struct MHD_Response *mhd_response, const pawli_response *response)
 {
     char seconds[32];
 
-    MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, "application/json");
-    MHD_add_response_header(response, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
-    MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
-    if (answer->retry_after > 0) {
-        snprintf(seconds, sizeof seconds, "%lld", (long long)answer->retry_after);
-        MHD_add_response_header(response, MHD_HTTP_HEADER_RETRY_AFTER, seconds);
+    MHD_add_response_header(mhd_response, MHD_HTTP_HEADER_CONTENT_TYPE, "application/json");
+    MHD_add_response_header(mhd_response, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
+    MHD_add_response_header(mhd_response, "X-Content-Type-Options", "nosniff");
+    if (response->retry_after > 0) {
+        snprintf(seconds, sizeof seconds, "%lld", (long long)response->retry_after);
+        MHD_add_response_header(mhd_response, MHD_HTTP_HEADER_RETRY_AFTER, seconds);
     }
-    if (answer->status == 401)
-        MHD_add_response_header(response, MHD_HTTP_HEADER_WWW_AUTHENTICATE, "RF-HMAC");
-    if (answer->close)
-        MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
+    if (response->status == 401)
+        MHD_add_response_header(mhd_response, MHD_HTTP_HEADER_WWW_AUTHENTICATE, "RF-HMAC");
+    if (response->close)
+        MHD_add_response_header(mhd_response, MHD_HTTP_HEADER_CONNECTION, "close");
 }
 
 /* Passes the response and its body to libmicrohttpd. */
 static enum MHD_Result send_response(http_request *x)
 {
-    pawli_answer *answer = &x->job.answer;
-    struct MHD_Response *response;
+    pawli_response *response = &x->job.response;
+    struct MHD_Response *mhd_response;
     enum MHD_Result queued;
 
     if (x->is_last || atomic_load(&x->listener->receiver->state) != PAWLI_RECEIVER_RUNS)
-        answer->close = true;
+        response->close = true;
     x->state = SENT;
     if (!pawli_connection_move(&x->listener->connections, x->peer, PAWLI_LEAVING))
         return MHD_NO;
-    response =
-        MHD_create_response_from_buffer(answer->body_size, answer->body, MHD_RESPMEM_MUST_FREE);
-    if (!response)
+    mhd_response =
+        MHD_create_response_from_buffer(response->body_size, response->body, MHD_RESPMEM_MUST_FREE);
+    if (!mhd_response)
         return MHD_NO;
-    answer->body = NULL;
-    http_add_headers(response, answer);
-    queued = MHD_queue_response(x->connection, (unsigned)answer->status, response);
-    MHD_destroy_response(response);
+    response->body = NULL;
+    http_add_headers(mhd_response, response);
+    queued = MHD_queue_response(x->connection, (unsigned)response->status, mhd_response);
+    MHD_destroy_response(mhd_response);
     return queued;
 }
 
 /* Rejects the request itself: it contains no valid envelope. */
 static enum MHD_Result http_reject(http_request *x, int status, const char *why)
 {
-    pawli_response_reject(&x->job.answer, status, "%s", why);
-    x->job.answer.close = true;
+    pawli_response_reject(&x->job.response, status, "%s", why);
+    x->job.response.close = true;
     return send_response(x);
 }
 
@@ -103,7 +103,7 @@ static enum MHD_Result reject_by_limit(http_request *x, pawli_rejection why)
     int status = pawli_rejection_status(why);
     enum MHD_Result queued;
 
-    x->job.answer.retry_after = status == 413 ? 0 : 1;
+    x->job.response.retry_after = status == 413 ? 0 : 1;
     queued = http_reject(x, status, pawli_rejection_text(why));
     if (queued == MHD_YES) /* otherwise it was closed, and counted at that time */
         pawli_rejections_add(&x->listener->receiver->rejections, why);
@@ -117,7 +117,7 @@ static void http_responded(pawli_request *job)
 {
     http_request *x = (http_request *)job;
 
-    pawli_process_count(x->listener->receiver, &job->answer);
+    pawli_process_count(x->listener->receiver, &job->response);
     x->state = ANSWERED;
     MHD_resume_connection(x->connection);
 }
@@ -133,12 +133,12 @@ static enum MHD_Result submit_to_pool(http_request *x)
     MHD_suspend_connection(x->connection); /* must come before any thread can resume it */
     if (!pawli_receive_pool_take(&x->listener->receiver->pool, &x->job)) {
         bool runs = atomic_load(&x->listener->receiver->state) == PAWLI_RECEIVER_RUNS;
-        pawli_response_reject(&x->job.answer, runs ? 429 : 503, "%s",
+        pawli_response_reject(&x->job.response, runs ? 429 : 503, "%s",
                               runs ? pawli_rejection_text(PAWLI_REJECTED_WAITING)
                                    : "this receiver is shutting down");
         if (runs)
             pawli_rejections_add(&x->listener->receiver->rejections, PAWLI_REJECTED_WAITING);
-        x->job.answer.retry_after = 1;
+        x->job.response.retry_after = 1;
         http_responded(&x->job);
     }
     return MHD_YES;
@@ -218,7 +218,7 @@ static enum MHD_Result http_arrived(http_request *x, const char *url)
         return reject_by_limit(x, PAWLI_REJECTED_MEMORY);
     if (path_of(url) == PATH_RECEIVE)
         return submit_to_pool(x);
-    pawli_respond_health(x->listener, &x->job.answer);
+    pawli_respond_health(x->listener, &x->job.response);
     return send_response(x);
 }
 
@@ -290,7 +290,7 @@ static void http_completed(void *context, struct MHD_Connection *connection, voi
     if (!x)
         return;
     pawli_connection_move(&listener->connections, x->peer, PAWLI_IDLE);
-    pawli_response_done(&x->job.answer);
+    pawli_response_done(&x->job.response);
     http_release_body(x);
     free(x);
     *slot = NULL;

@@ -149,7 +149,7 @@ static pawl_status clear_path(const struct sockaddr_un *address, pawl_error *err
 {
     struct stat there;
     int fd;
-    int answer;
+    int response;
 
     if (lstat(address->sun_path, &there) != 0)
         return errno == ENOENT ? PAWL_OK : fail_errno(err, "cannot stat", address->sun_path);
@@ -160,9 +160,9 @@ static pawl_status clear_path(const struct sockaddr_un *address, pawl_error *err
     fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0)
         return fail_errno(err, "cannot create a socket for", address->sun_path);
-    answer = connect(fd, (const struct sockaddr *)address, sizeof *address) == 0 ? 0 : errno;
+    response = connect(fd, (const struct sockaddr *)address, sizeof *address) == 0 ? 0 : errno;
     close(fd);
-    if (answer != ECONNREFUSED)
+    if (response != ECONNREFUSED)
         return pawli_fail(err, PAWL_E_IO,
                           "another process is listening on '%s': stop it, or choose another path",
                           address->sun_path);

@@ -37,26 +37,26 @@ static pawl_status check_signature(pawl_receiver *receiver, const pawl_envelope 
 }
 
 /* The response for a database error: the sender only learns that it should retry. */
-static void respond_store_error(pawli_answer *answer, pawl_status st)
+static void respond_store_error(pawli_response *response, pawl_status st)
 {
     int status = pawl_status_http(st);
 
-    pawli_response_reject(answer, status >= 500 ? status : 500, "temporarily unavailable: %s",
+    pawli_response_reject(response, status >= 500 ? status : 500, "temporarily unavailable: %s",
                           pawl_status_text(st));
-    answer->retry_after = 1;
+    response->retry_after = 1;
 }
 
-static void respond_undecodable(pawl_receiver *receiver, pawli_answer *answer,
+static void respond_undecodable(pawl_receiver *receiver, pawli_response *response,
                                 const pawl_error *err)
 {
     pawli_log(&receiver->options.log, PAWL_LOG_WARNING, AREA,
               "rejected an invalid envelope: {error}", pawli_logged("error", err->message));
     if (err->status == PAWL_E_INVALID)
-        pawli_response_reject(answer, 400, "%s", err->message);
+        pawli_response_reject(response, 400, "%s", err->message);
     else if (err->status == PAWL_E_TOO_LARGE)
-        pawli_response_reject(answer, 413, "%s", err->message);
+        pawli_response_reject(response, 413, "%s", err->message);
     else
-        respond_store_error(answer, err->status);
+        respond_store_error(response, err->status);
 }
 
 bool pawli_process_read(void *context, pawli_request *job)
@@ -67,7 +67,7 @@ bool pawli_process_read(void *context, pawli_request *job)
                                           receiver->options.max_body_bytes, &job->envelope, &err);
 
     if (st != PAWL_OK) {
-        respond_undecodable(receiver, &job->answer, &err);
+        respond_undecodable(receiver, &job->response, &err);
         return false;
     }
     st = check_signature(receiver, job->envelope, &err);
@@ -77,11 +77,11 @@ bool pawli_process_read(void *context, pawli_request *job)
                   pawli_logged("message_id", pawl_envelope_id(job->envelope)),
                   pawli_logged("source", pawl_envelope_source(job->envelope)),
                   pawli_logged("error", err.message));
-        pawli_response_reject(&job->answer, 401, "the signature is missing, wrong or too old");
+        pawli_response_reject(&job->response, 401, "the signature is missing, wrong or too old");
         return false;
     }
     if (st != PAWL_OK) {
-        respond_store_error(&job->answer, st);
+        respond_store_error(&job->response, st);
         return false;
     }
     job->route = pawli_routes_find(&receiver->routes, pawl_envelope_endpoint(job->envelope));
@@ -92,7 +92,7 @@ bool pawli_process_read(void *context, pawli_request *job)
                   pawli_logged("message_id", pawl_envelope_id(job->envelope)),
                   pawli_logged("source", pawl_envelope_source(job->envelope)),
                   pawli_logged("topic", pawl_envelope_endpoint(job->envelope)));
-        pawli_response_reject(&job->answer, 404, "no handler is registered for this endpoint");
+        pawli_response_reject(&job->response, 404, "no handler is registered for this endpoint");
         return false;
     }
     return true;
@@ -100,31 +100,31 @@ bool pawli_process_read(void *context, pawli_request *job)
 
 /* ---- responses from the inbox ---- */
 
-static void respond_known(const pawl_inbox_task *inbox_task, pawli_answer *answer)
+static void respond_known(const pawl_inbox_task *inbox_task, pawli_response *response)
 {
     const char *why = pawl_inbox_task_error(inbox_task);
-    const void *response;
+    const void *body;
     size_t size = 0;
 
     switch (pawl_inbox_task_result(inbox_task)) {
     case PAWL_INBOX_DUPLICATE:
-        response = pawl_inbox_task_response(inbox_task, &size);
-        pawli_response_acknowledge(answer, true, response, size);
+        body = pawl_inbox_task_response(inbox_task, &size);
+        pawli_response_acknowledge(response, true, body, size);
         return;
     case PAWL_INBOX_CONFLICT:
-        pawli_response_reject(answer, 422,
+        pawli_response_reject(response, 422,
                               "this messageId was received before with a different payload");
         return;
     case PAWL_INBOX_REJECTED:
-        pawli_response_reject(answer, 422, "the message is dead after %d attempts%s%s",
+        pawli_response_reject(response, 422, "the message is dead after %d attempts%s%s",
                               pawl_inbox_task_attempt(inbox_task), why ? ": " : "", why ? why : "");
         return;
     case PAWL_INBOX_NEW:
     case PAWL_INBOX_IN_PROGRESS:
         break;
     }
-    pawli_response_reject(answer, 409, "the message is being processed");
-    answer->retry_after = (pawl_inbox_task_retry_after_ms(inbox_task) + 999) / 1000;
+    pawli_response_reject(response, 409, "the message is being processed");
+    response->retry_after = (pawl_inbox_task_retry_after_ms(inbox_task) + 999) / 1000;
 }
 
 static pawl_status process_arrive(pawl_receiver *receiver, const pawli_request *job,
@@ -175,35 +175,35 @@ static pawl_result call_handler(pawl_receive_task *task, const pawli_route *rout
     return result;
 }
 
-static pawl_status finish_done(pawl_receive_task *task, pawli_answer *answer, pawl_error *err)
+static pawl_status finish_done(pawl_receive_task *task, pawli_response *response, pawl_error *err)
 {
     const char *empty = "";
-    const void *response = task->response.data ? task->response.data : empty;
+    const void *body = task->response.data ? task->response.data : empty;
     size_t size = task->response.size;
     pawl_status st;
 
     if (!task->has_response)
-        response = NULL;
-    st = pawl_inbox_task_done(task->inbox_task, response, size, err);
+        body = NULL;
+    st = pawl_inbox_task_done(task->inbox_task, body, size, err);
     if (st == PAWL_OK)
-        pawli_response_acknowledge(answer, false, response, size);
+        pawli_response_acknowledge(response, false, body, size);
     return st;
 }
 
-static pawl_status finish_undone(pawl_receive_task *task, pawl_result result, pawli_answer *answer,
-                                 pawl_error *err)
+static pawl_status finish_undone(pawl_receive_task *task, pawl_result result,
+                                 pawli_response *response, pawl_error *err)
 {
     const char *error = task->error[0] ? task->error : NULL;
 
     if (result == PAWL_FAIL) {
-        pawli_response_reject(answer, 422, "%s", error ? error : "it was rejected");
+        pawli_response_reject(response, 422, "%s", error ? error : "it was rejected");
         return pawl_inbox_task_fail_permanently(task->inbox_task, error, err);
     }
     if (result == PAWL_RELEASE) {
-        pawli_response_reject(answer, 503, "%s", error ? error : "this process cannot handle it");
-        answer->retry_after = 1;
+        pawli_response_reject(response, 503, "%s", error ? error : "this process cannot handle it");
+        response->retry_after = 1;
     } else {
-        pawli_response_reject(answer, 500, "%s", error ? error : "it could not be processed");
+        pawli_response_reject(response, 500, "%s", error ? error : "it could not be processed");
     }
     return pawl_inbox_task_fail(task->inbox_task, error, err);
 }
@@ -224,7 +224,8 @@ static void log_failure(const pawl_receive_task *task, const char *what, const c
     pawli_log_record(&task->receiver->options.log, PAWL_LOG_WARNING, AREA, &fields, pattern);
 }
 
-static void process_handle(pawl_receive_task *task, const pawli_route *route, pawli_answer *answer)
+static void process_handle(pawl_receive_task *task, const pawli_route *route,
+                           pawli_response *response)
 {
     pawl_error err = PAWL_ERROR_INIT;
     pawl_result result = call_handler(task, route);
@@ -233,14 +234,14 @@ static void process_handle(pawl_receive_task *task, const pawli_route *route, pa
     if (result != PAWL_DONE)
         log_failure(task, result == PAWL_FAIL ? "failed permanently" : "was not processed",
                     task->error[0] ? "see the inbox record for the reason" : "no reason given");
-    st = result == PAWL_DONE ? finish_done(task, answer, &err)
-                             : finish_undone(task, result, answer, &err);
+    st = result == PAWL_DONE ? finish_done(task, response, &err)
+                             : finish_undone(task, result, response, &err);
     if (st == PAWL_OK)
         return;
     log_failure(task, "has an unknown result", err.message);
     /* In doubt or lost: the next delivery of this message finds out what was committed. */
     if (result == PAWL_DONE)
-        respond_store_error(answer, st);
+        respond_store_error(response, st);
 }
 
 bool pawli_process(void *context, pawli_request *job)
@@ -257,13 +258,13 @@ bool pawli_process(void *context, pawli_request *job)
                   pawli_logged("message_id", pawl_envelope_id(job->envelope)),
                   pawli_logged("source", pawl_envelope_source(job->envelope)),
                   pawli_logged("error", err.message));
-        respond_store_error(&job->answer, st);
+        respond_store_error(&job->response, st);
         return true;
     }
     if (pawl_inbox_task_suspect(inbox_task) && !job->is_next)
         return false;
     if (pawl_inbox_task_result(inbox_task) != PAWL_INBOX_NEW) {
-        respond_known(inbox_task, &job->answer);
+        respond_known(inbox_task, &job->response);
         return true;
     }
     pawl_receive_task task = {.receiver = receiver,
@@ -271,7 +272,7 @@ bool pawli_process(void *context, pawli_request *job)
                               .inbox_task = inbox_task,
                               .began = began,
                               .mode = job->route->mode};
-    process_handle(&task, job->route, &job->answer);
+    process_handle(&task, job->route, &job->response);
     pawli_buffer_done(&task.response);
     return true;
 }
@@ -279,21 +280,21 @@ bool pawli_process(void *context, pawli_request *job)
 void pawli_process_reject(void *context, pawli_request *job)
 {
     (void)context;
-    pawli_response_reject(&job->answer, 503, "this receiver is shutting down");
-    job->answer.retry_after = 1;
+    pawli_response_reject(&job->response, 503, "this receiver is shutting down");
+    job->response.retry_after = 1;
 }
 
-void pawli_process_count(pawl_receiver *receiver, const pawli_answer *answer)
+void pawli_process_count(pawl_receiver *receiver, const pawli_response *response)
 {
     pawli_receiver_counts *counts = &receiver->counts;
 
     atomic_fetch_add(&counts->received, 1);
-    if (answer->status == 401)
+    if (response->status == 401)
         atomic_fetch_add(&counts->unsigned_, 1);
-    else if (answer->status >= 500)
+    else if (response->status >= 500)
         atomic_fetch_add(&counts->failed, 1);
-    else if (answer->status >= 400)
+    else if (response->status >= 400)
         atomic_fetch_add(&counts->refused, 1);
     else
-        atomic_fetch_add(answer->duplicate ? &counts->duplicates : &counts->processed, 1);
+        atomic_fetch_add(response->duplicate ? &counts->duplicates : &counts->processed, 1);
 }

@@ -20,7 +20,7 @@ struct pawli_request {
     pawl_envelope *envelope; /* once it has been decoded; freed when the job is done */
     pawli_route *route;      /* once it is known */
     bool is_next;            /* it is the next suspect to process */
-    pawli_answer answer;
+    pawli_response response;
     void (*done)(
         pawli_request *job); /* the response is ready; called on a pool thread, no lock held */
 };

@@ -73,8 +73,8 @@ static void probe_database(pawli_receive_renewer *renewer)
 {
     pawl_error err = PAWL_ERROR_INIT;
     pawl_wall now;
-    bool before = renewer->answers;
-    bool answers;
+    bool before = renewer->database_responds;
+    bool database_responds;
 
     pthread_mutex_unlock(&renewer->lock);
     pawl_status st = pawl_store_now(renewer->store, &now, &err);
@@ -86,8 +86,9 @@ static void probe_database(pawli_receive_renewer *renewer)
                   pawli_logged("store", pawl_store_engine(renewer->store)),
                   pawli_logged("error", before ? err.message : NULL));
     pthread_mutex_lock(&renewer->lock);
-    renewer->answers = answers;
-    snprintf(renewer->problem, sizeof renewer->problem, "%s", answers ? "" : pawl_status_text(st));
+    renewer->database_responds = database_responds;
+    snprintf(renewer->problem, sizeof renewer->problem, "%s",
+             database_responds ? "" : pawl_status_text(st));
     renewer->probe_at = pawli_mono_after(pawli_mono_now(), PROBE_US);
 }
 
@@ -191,7 +192,7 @@ pawl_status pawli_receive_renewer_start(pawli_receive_renewer *renewer, pawl_sto
     renewer->flush = flush;
     renewer->flush_context = flush_context;
     renewer->log = log;
-    renewer->answers = true; /* an open store has just responded */
+    renewer->database_responds = true; /* an open store has just responded */
     renewer->probe_at = pawli_mono_after(pawli_mono_now(), PROBE_US);
     renewer->has_threads[0] = pawli_thread_begin(&renewer->threads[0], ask_database, renewer);
     renewer->has_threads[1] = pawli_thread_begin(&renewer->threads[1], keep_deadlines, renewer);
@@ -265,11 +266,11 @@ void pawli_receive_renewer_cancel_all(pawli_receive_renewer *renewer)
 
 bool pawli_receive_renewer_healthy(pawli_receive_renewer *renewer, char *ret_trouble, size_t room)
 {
-    bool answers;
+    bool database_responds;
 
     pthread_mutex_lock(&renewer->lock);
-    answers = renewer->answers;
+    database_responds = renewer->database_responds;
     snprintf(ret_trouble, room, "%s", renewer->problem);
     pthread_mutex_unlock(&renewer->lock);
-    return answers;
+    return database_responds;
 }

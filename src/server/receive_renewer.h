@@ -39,7 +39,7 @@ typedef struct pawli_receive_renewer {
     const pawl_log_sink *log;
     pawli_handler_call *calls;
     pawl_mono probe_at;
-    bool answers; /* the database responded to the last probe */
+    bool database_responds; /* the database responded to the last probe */
     char problem[256];
     bool cancelling; /* new calls are cancelled at once */
     bool added;      /* a call was added since the deadlines were last checked */

@@ -85,31 +85,31 @@ void pawl_receive_task_set_error(pawl_receive_task *task, const char *error)
 
 #define ERROR_ROOM 4608
 
-void pawli_response_done(pawli_answer *answer)
+void pawli_response_done(pawli_response *response)
 {
-    free(answer->body);
-    *answer = (pawli_answer){0};
+    free(response->body);
+    *response = (pawli_response){0};
 }
 
-static void write_body(pawli_answer *answer, const pawli_ack_content *content)
+static void write_body(pawli_answer *response, const pawli_ack_content *content)
 {
     PAWLI_AUTO(pawli_ack) ack = NULL;
     const char *text;
 
-    free(answer->body);
-    answer->body = NULL;
-    answer->body_size = 0;
+    free(response->body);
+    response->body = NULL;
+    response->body_size = 0;
     if (pawli_ack_encode(content, &ack, NULL) != PAWL_OK)
         return;
-    text = pawli_ack_text(ack, &answer->body_size);
-    answer->body = malloc(answer->body_size + 1);
-    if (answer->body)
-        memcpy(answer->body, text, answer->body_size + 1);
+    text = pawli_ack_text(ack, &response->body_size);
+    response->body = malloc(response->body_size + 1);
+    if (response->body)
+        memcpy(response->body, text, response->body_size + 1);
     else
-        answer->body_size = 0;
+        response->body_size = 0;
 }
 
-void pawli_response_acknowledge(pawli_answer *answer, bool duplicate, const void *payload,
+void pawli_response_acknowledge(pawli_response *response, bool duplicate, const void *payload,
                                 size_t size)
 {
     pawli_ack_content content = PAWLI_ACK_CONTENT_INIT;
@@ -118,16 +118,16 @@ void pawli_response_acknowledge(pawli_answer *answer, bool duplicate, const void
     content.duplicate = duplicate;
     content.payload = payload;
     content.payload_size = size;
-    answer->status = 200;
-    answer->duplicate = duplicate;
-    write_body(answer, &content);
+    response->status = 200;
+    response->duplicate = duplicate;
+    write_body(response, &content);
     /* Without a body it would not be an acknowledgement; with an error the sender retries and
      * then gets it. */
-    if (!answer->body)
-        answer->status = 503;
+    if (!response->body)
+        response->status = 503;
 }
 
-void pawli_response_reject(pawli_answer *answer, int status, const char *format, ...)
+void pawli_response_reject(pawli_response *response, int status, const char *format, ...)
 {
     pawli_ack_content content = PAWLI_ACK_CONTENT_INIT;
     char error[ERROR_ROOM];
@@ -137,6 +137,6 @@ void pawli_response_reject(pawli_answer *answer, int status, const char *format,
     vsnprintf(error, sizeof error, format, arguments);
     va_end(arguments);
     content.error = error;
-    answer->status = status;
-    write_body(answer, &content);
+    response->status = status;
+    write_body(response, &content);
 }

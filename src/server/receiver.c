@@ -282,21 +282,21 @@ void pawl_receiver_get_stats(pawl_receiver *receiver, pawl_receiver_stats *ret_s
 /* ---- messages from a sender in the same process ---- */
 
 static void process_inproc(pawl_receiver *receiver, const pawl_envelope *envelope,
-                           pawli_answer *answer)
+                           pawli_response *response)
 {
     pawli_request job = {0};
 
     if (atomic_load(&receiver->state) != PAWLI_RECEIVER_RUNS) {
-        pawli_response_reject(answer, 503, "this receiver is not running");
+        pawli_response_reject(response, 503, "this receiver is not running");
         return;
     }
     job.route = pawli_routes_find(&receiver->routes, pawl_envelope_endpoint(envelope));
     if (!job.route) {
-        pawli_response_reject(answer, 404, "no handler is registered for this endpoint");
+        pawli_response_reject(response, 404, "no handler is registered for this endpoint");
         return;
     }
     if (!pawli_receive_pool_enter(&receiver->pool, job.route)) {
-        pawli_response_reject(answer, 429, "too many messages are queued");
+        pawli_response_reject(response, 429, "too many messages are queued");
         return;
     }
     job.is_next = true; /* a suspect waits here, on the sender's thread */
@@ -304,7 +304,7 @@ static void process_inproc(pawl_receiver *receiver, const pawl_envelope *envelop
     job.envelope = (pawl_envelope *)(uintptr_t)envelope;
     pawli_process(receiver, &job);
     pawli_receive_pool_leave(&receiver->pool, job.route);
-    *answer = job.answer;
+    *response = job.response;
 }
 
 void pawl_receiver_inproc(void *context, const pawl_envelope *envelope, pawl_reply *reply)
@@ -313,15 +313,15 @@ void pawl_receiver_inproc(void *context, const pawl_envelope *envelope, pawl_rep
     pawl_send_report outcome = PAWL_SEND_REPORT_INIT;
     pawl_send_body *body = NULL;
     char error[PAWL_SEND_ERROR_SIZE];
-    pawli_answer answer = {0};
+    pawli_response response = {0};
 
-    process_inproc(receiver, envelope, &answer);
-    pawli_process_count(receiver, &answer);
-    pawl_send_report_of_http(answer.status, NULL, answer.body, answer.body_size, error, &outcome,
+    process_inproc(receiver, envelope, &response);
+    pawli_process_count(receiver, &response);
+    pawl_send_report_of_http(response.status, NULL, response.body, response.body_size, error, &outcome,
                              &body);
-    if (answer.retry_after > 0)
-        outcome.retry_after_ms = answer.retry_after * 1000;
+    if (response.retry_after > 0)
+        outcome.retry_after_ms = response.retry_after * 1000;
     pawl_reply_send(reply, &outcome);
     pawl_send_body_free(body);
-    pawli_response_done(&answer);
+    pawli_response_done(&response);
 }

@@ -88,7 +88,7 @@ bool pawli_process_read(void *context, pawli_request *job);
 bool pawli_process(void *context, pawli_request *job);
 void pawli_process_reject(void *context, pawli_request *job);
 /* Counts a response to POST /_rf/receive. */
-void pawli_process_count(pawl_receiver *receiver, const pawli_answer *answer);
+void pawli_process_count(pawl_receiver *receiver, const pawli_response *response);
 
 /* ---- http_server.c: the requests of a listener ---- */
 
@@ -110,7 +110,7 @@ void pawli_body_release(pawli_listener *listener, pawli_connection *connection);
 
 /* ---- health.c ---- */
 
-void pawli_respond_health(const pawli_listener *listener, pawli_answer *answer);
+void pawli_respond_health(const pawli_listener *listener, pawli_response *response);
 
 /* ---- listener.c: sockets ---- */
 

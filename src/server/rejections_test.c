@@ -59,14 +59,14 @@ PAWL_TEST(a_kind_of_refusal_is_logged_once_a_minute_with_its_count)
 
 PAWL_TEST(every_kind_has_a_name_a_status_and_a_sentence)
 {
-    char answer[PAWLI_REJECTION_RESPONSE_SIZE];
+    char response[PAWLI_REJECTION_RESPONSE_SIZE];
 
     for (int i = 0; i < PAWLI_REJECTION_COUNT; i++) {
         assert_non_null(pawli_rejection_name((pawli_rejection)i));
         assert_non_null(pawli_rejection_text((pawli_rejection)i));
         assert_in_range(pawli_rejection_status((pawli_rejection)i), 400, 599);
-        size_t size = pawli_rejection_response((pawli_rejection)i, answer);
-        assert_true(size < sizeof answer);
-        assert_int_equal('}', answer[size - 1]); /* the response is complete */
+        size_t size = pawli_rejection_response((pawli_rejection)i, response);
+        assert_true(size < sizeof response);
+        assert_int_equal('}', response[size - 1]); /* the response is complete */
     }
 }

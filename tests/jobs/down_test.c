@@ -104,7 +104,7 @@ static void tick_too(void *context)
     assert_int_equal(1, job_tick_on(o->store).runs);
 }
 
-PAWL_TEST(who_read_before_another_wrote_makes_no_occurrence_again)
+PAWL_TEST(a_stale_read_before_another_schedulers_write_makes_no_occurrence_again)
 {
     fixture *f = fixture_open(NULL);
     other o = {f, fixture_another_store(f)};
@@ -134,7 +134,7 @@ static void change_job(void *context)
     job_put(context, &job);
 }
 
-PAWL_TEST(who_read_before_the_job_was_changed_writes_nothing_of_it)
+PAWL_TEST(a_stale_read_before_the_job_changed_writes_nothing)
 {
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;

@@ -86,7 +86,7 @@ PAWL_TEST(nothing_is_passed_over_while_every_transaction_is_waited_for)
     expect_promise_kept(&quiet, true, 400);
 }
 
-PAWL_TEST(what_long_transactions_bring_is_found_when_they_end)
+PAWL_TEST(messages_of_long_transactions_are_found_when_they_commit)
 {
     expect_promise_kept(&busy, false, 400);
 }
@@ -101,7 +101,7 @@ PAWL_TEST(a_clock_that_is_seen_to_step_back_hides_nothing)
     expect_promise_kept(&stepping, false, 400);
 }
 
-PAWL_TEST(what_an_unseen_step_of_the_clock_hides_is_found_by_the_sweep)
+PAWL_TEST(messages_hidden_by_a_clock_step_are_found_by_the_sweep)
 {
     expect_promise_kept(&sweeping, false, 400);
 }
@@ -111,7 +111,7 @@ PAWL_TEST(nothing_is_passed_over_after_a_failover)
     expect_promise_kept(&failing, false, 400);
 }
 
-PAWL_TEST(more_transactions_than_a_look_lists_hide_nothing)
+PAWL_TEST(more_transactions_than_a_scan_lists_hide_nothing)
 {
     assert_true(history_run(1, RULE_CHOSEN, &crowded).most_running > PAWLI_CURSOR_RUNNING);
     expect_promise_kept(&crowded, false, 200);
@@ -167,7 +167,7 @@ PAWL_TEST(keeping_positions_across_connections_loses)
     lose(RULE_KEEP_ALL, &failing);
 }
 
-PAWL_TEST(not_looking_again_after_a_long_transaction_loses)
+PAWL_TEST(not_scanning_again_after_a_long_transaction_loses)
 {
     lose(RULE_NO_AGAIN, &busy);
 }

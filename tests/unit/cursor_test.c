@@ -20,7 +20,7 @@ static void look_at(pawli_cursor *cursor, pawli_cursor_scan *look, int second, i
 }
 
 /* Lanes are removed when they are empty. A look that goes back has to examine all lanes. */
-PAWL_TEST(a_lane_that_is_gone_makes_one_look_go_back_and_leaves_no_position)
+PAWL_TEST(a_removed_lane_makes_one_scan_restart_and_leaves_no_position)
 {
     pawli_cursor cursor;
     pawli_cursor_scan look = {0};

@@ -301,7 +301,7 @@ ALTER TABLE pawl.inbox_record SET (autovacuum_vacuum_scale_factor = 0.02);
 
 -- Jobs: a schedule, and the message that it sends each time. docs/internals/job.md explains the design.
 --
--- A job can be inserted by hand; every other column has a default:
+-- A job can be inserted with SQL; every other column has a default:
 --   INSERT INTO pawl.job (name, schedule, topic, payload) VALUES ('report', '0 6 * * *', 'report', '{}');
 -- or created with pawl.job_put(). The scheduler, which is part of every worker, then parses the schedule and
 -- computes the first occurrence. If it cannot parse it, it sets `problem` and skips the job.

@@ -230,7 +230,7 @@ CREATE INDEX pawl_inbox_dead ON pawl_inbox_record (number) WHERE state = @INBOX_
 
 -- Jobs: a schedule, and the message that it sends each time. docs/internals/job.md explains the design.
 --
--- A job can be inserted by hand; every other column has a default:
+-- A job can be inserted with SQL; every other column has a default:
 --   INSERT INTO pawl_job (name, schedule, topic, payload) VALUES ('report', '0 6 * * *', 'report', '{}');
 -- The scheduler then parses the schedule and computes the first occurrence. If it cannot parse it, it sets
 -- `problem` and skips the job.

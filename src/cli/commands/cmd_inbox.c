@@ -115,7 +115,7 @@ static const cli_noun record_noun = CLI_NOUN(record_fields);
 
 typedef struct inbox_change {
     const char *name;     /* "retry" */
-    const char *question; /* with a place for "of shop" */
+    const char *question; /* with a %s for "of shop" */
     const char *done;
     const char *would; /* "3 messages would be ..." */
     pawl_status (*call)(pawl_store *store, const char *source, const char *id, size_t *ret_changed,

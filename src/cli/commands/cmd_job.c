@@ -166,7 +166,7 @@ static const cli_option job_options[] = {
      INT64_MAX, RUNS},
     {"output", NULL, "runs: one paragraph per run, with its output", CLI_FLAG, 0, FIELD(output), 0,
      0, RUNS},
-    {"force", NULL, "trigger: even while runs are unfinished, whatever --overlap is", CLI_FLAG, 0,
+    {"force", NULL, "trigger: even while runs are unfinished, for any --overlap", CLI_FLAG, 0,
      FIELD(force), 0, 0, TRIGGER},
     {"dry-run", NULL, "rm: show the jobs without changing anything", CLI_FLAG, 'n', FIELD(dry_run),
      0, 0, RM},

@@ -130,7 +130,7 @@ static pawl_status list_leases(const cli_args *args, pawl_store *store, pawl_err
         cli_listing_add(&found, pawl_leases_at(leases, i), 0);
     cli_listing_print(&found, own->owned ? "No leases are owned." : "There are no leases.");
     if (!PAWL_PAGE_IS_NONE(next) && !args->common.json)
-        cli_note("there may be more; go on with --after '%s'", next.text);
+        cli_note("there may be more; continue with --after '%s'", next.text);
     return PAWL_OK;
 }
 

@@ -125,7 +125,7 @@ const cli_verb cli_verb_topic = {
     .name = "topic",
     .usage = "pause TOPIC...\nresume TOPIC...\nls",
     .summary = "pause and resume topics",
-    .about = "A paused topic is not claimed by any worker of the database, whatever the "
+    .about = "A paused topic is not claimed by any worker of the database, regardless of the "
              "priority of its messages, until it is resumed. It can be paused before its "
              "first message. Running messages finish, new messages wait, and messages still "
              "expire at the end of their time to live. 'topic ls' lists all topics.",

@@ -242,7 +242,7 @@ pawl_status cli_compose_explain(pawl_uuid sent, pawl_status st, pawl_error *err)
     pawl_uuid_format(sent, id);
     return pawli_fail(
         err, st,
-        "the database did not answer whether it stored the message; send it again with "
+        "the database did not confirm whether it stored the message; send it again with "
         "--id %s, which stores it once",
         id);
 }

@@ -204,7 +204,8 @@ static pawl_status switch_jobs(const switching *what, const cli_args *args, pawl
             printf("%s %s\n", name, changed ? what->done : what->already);
         }
     }
-    if (array && json_array_size(array) > 0) /* what was done is said, whatever came then */
+    if (array &&
+        json_array_size(array) > 0) /* report completed changes even if a later one failed */
         cli_json_print(stdout, array);
     else
         json_decref(array);
@@ -264,7 +265,7 @@ pawl_status cli_job_trigger(const cli_args *args, pawl_store *store, pawl_error 
     if (st == PAWL_E_IN_DOUBT)
         return pawli_fail(
             err, st,
-            "the database did not answer whether it made the run; 'pawl job runs %.100s' "
+            "the database did not confirm whether it created the run; 'pawl job runs %.100s' "
             "tells",
             name);
     return st;
@@ -272,7 +273,8 @@ pawl_status cli_job_trigger(const cli_args *args, pawl_store *store, pawl_error 
 
 /* ---- rm ---- */
 
-/* All of them have to be there before one is removed; how many runs will be cancelled or go on. */
+/* All of them must exist before one is removed. Counts the runs that will be cancelled or continue.
+ */
 static pawl_status count_unfinished(const cli_args *args, pawl_store *store, int *ret_unfinished,
                                     pawl_error *err)
 {

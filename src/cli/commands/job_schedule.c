@@ -189,7 +189,7 @@ static void print_schedule_heading(const pawl_schedule *schedule, const char *ve
     if (pawl_schedule_kind_of(schedule) != PAWL_SCHEDULE_CRON)
         puts("Intervals are real time: clock changes do not touch them.");
     else if (pawl_schedule_keeps_rhythm(schedule))
-        puts("When clocks change, its rhythm goes on: times that are skipped do not fire, times "
+        puts("When clocks change, its interval is kept: skipped times do not fire, times "
              "that come twice fire twice.");
     else
         puts("When clocks change, a time that is skipped fires at the change, one that comes "

@@ -30,7 +30,7 @@ pawl_status cli_job_ls(const cli_args *args, pawl_store *store, pawl_error *err)
                           "job ls takes options only; 'pawl job show %s' shows one job",
                           args->words.items[0]);
     if (own->limit > JOBS_MAX)
-        return pawli_fail(err, PAWL_E_INVALID, "--limit must be at most %d; go on with --after",
+        return pawli_fail(err, PAWL_E_INVALID, "--limit must be at most %d; continue with --after",
                           JOBS_MAX);
     filter.limit = own->limit ? (int)own->limit : JOBS_DEFAULT;
     st = cli_page_after(own->after, &filter.after, err);
@@ -45,7 +45,7 @@ pawl_status cli_job_ls(const cli_args *args, pawl_store *store, pawl_error *err)
         cli_listing_add(&found, pawl_jobs_at(jobs, i), 0);
     cli_listing_print(&found, own->after ? "There are no more jobs." : "There are no jobs.");
     if (!PAWL_PAGE_IS_NONE(next) && !args->common.json)
-        cli_note("there may be more; go on with --after '%s'", next.text);
+        cli_note("there may be more; continue with --after '%s'", next.text);
     return PAWL_OK;
 }
 

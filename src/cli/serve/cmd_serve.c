@@ -1,4 +1,4 @@
-/* src/cli/serve/cmd_serve.c - pawl serve: the daemon's life: open, run until a signal, close in
+/* src/cli/serve/cmd_serve.c - pawl serve: the daemon: open, run until a signal, close in
  * order. */
 #include <errno.h>
 #include <signal.h>
@@ -150,7 +150,7 @@ static void keep_first_error(serve_shutdown *end, pawl_status st, const pawl_err
     }
 }
 
-/* On a thread of its own, since the main one goes on to hear signals. */
+/* On its own thread, since the main thread reads signals. */
 static void *stop_and_wait(void *context)
 {
     serve_shutdown *end = context;

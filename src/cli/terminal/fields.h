@@ -61,7 +61,7 @@ void cli_value_positive(cli_value *value, int64_t number); /* otherwise none */
 void cli_value_time(cli_value *value, pawl_wall time);
 void cli_value_format(cli_value *value, cli_color color, const char *format, ...) PAWL_PRINTF(3, 4);
 
-/* A place in the details or in the table: 1 is the first, 0: it is not there. */
+/* A position in the details or in the table: 1 is the first, 0: not shown. */
 typedef struct cli_place {
     int order;
     const char *name;

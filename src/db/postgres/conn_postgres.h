@@ -182,6 +182,6 @@ pawl_status pawli_postgres_schema_lock(pawli_conn *base, const char *names, pawl
 pawl_status pawli_postgres_schema_script(pawli_conn *base, const char *sql, pawl_mono deadline,
                                          pawl_error *err);
 pawl_status pawli_postgres_schema_ask(pawli_conn *base, const char *sql, pawl_mono deadline,
-                                      char **ret_answer, pawl_error *err);
+                                      char **ret_value, pawl_error *err);
 
 #endif

@@ -9,7 +9,7 @@ static void live_once(postgres_fixture *g)
     static const outgoing messages[] = {{NULL, "a", "one"}, {NULL, "b", "two"}, {NULL, "a", ""}};
     pawl_error err = PAWL_ERROR_INIT;
     pawli_conn *conn = connect_to(g);
-    answer a;
+    query_result a;
     claimed c = {0};
 
     assert_ok(enqueue(conn, messages, 3, true, soon(), &a, &err), &err);
@@ -165,7 +165,7 @@ PAWL_TEST(all_types_and_nulls_go_both_ways)
     pawli_value *full = values + COLUMNS;
     outgoing plain = {NULL, "p", ""};
     pawli_rows rows = {2, COLUMNS, enqueue_names, enqueue_types, values};
-    answer a = {.take_all = true};
+    query_result a = {.take_all = true};
     pawli_op send = {
         .sql = PAWLI_SQL_ENQUEUE, .writes = true, .rows = &rows, .on_row = note_row, .context = &a};
     pawli_param by_id[] = {{"message_id", pawli_uuid(ids[1].bytes)}};

@@ -131,16 +131,16 @@ static inline void deploy(postgres_fixture *g)
 /* ---- ops ---- */
 
 /* The result of an op: the first columns of its rows. */
-typedef struct answer {
+typedef struct query_result {
     int rows;
     int64_t first, second, third; /* of the last row, if they are numbers */
     int64_t sum;                  /* of column 0 */
     bool take_all;
-} answer;
+} query_result;
 
 static inline pawl_status note_row(void *context, const pawli_row *row, pawl_error *err)
 {
-    answer *a = context;
+    query_result *a = context;
 
     (void)err;
     a->rows++;
@@ -185,7 +185,7 @@ static inline void fill_row(pawli_value *row, int position, const pawl_uuid *id,
 }
 
 static inline pawl_status enqueue(pawli_conn *conn, const outgoing *messages, size_t count,
-                                  bool fresh, pawl_mono deadline, answer *ret_answer,
+                                  bool fresh, pawl_mono deadline, query_result *ret_value,
                                   pawl_error *err)
 {
     pawl_uuid ids[16];
@@ -195,7 +195,7 @@ static inline pawl_status enqueue(pawli_conn *conn, const outgoing *messages, si
                    .writes = true,
                    .rows = &rows,
                    .on_row = note_row,
-                   .context = ret_answer};
+                   .context = ret_value};
 
     assert_true(count <= COUNT_OF(ids));
     for (size_t i = 0; i < count; i++) {
@@ -204,7 +204,7 @@ static inline pawl_status enqueue(pawli_conn *conn, const outgoing *messages, si
             assert_ok(pawl_uuid_parse(messages[i].id_text, &ids[i], NULL), NULL);
         fill_row(values + i * COLUMNS, (int)i, &ids[i], &messages[i]);
     }
-    *ret_answer = (answer){.take_all = true};
+    *ret_value = (query_result){.take_all = true};
     return conn->driver->run(conn, &op, deadline, err);
 }
 
@@ -243,7 +243,7 @@ static inline pawl_status claim(pawli_conn *conn, int64_t lease_ms, const char *
     return conn->driver->run(conn, &op, soon(), err);
 }
 
-static inline pawl_status ack(pawli_conn *conn, int64_t id, int64_t fence, answer *ret_answer,
+static inline pawl_status ack(pawli_conn *conn, int64_t id, int64_t fence, query_result *ret_value,
                               pawl_error *err)
 {
     static const char *const names[] = {"id", "fence"};
@@ -258,9 +258,9 @@ static inline pawl_status ack(pawli_conn *conn, int64_t id, int64_t fence, answe
                    .param_count = 1,
                    .rows = &rows,
                    .on_row = note_row,
-                   .context = ret_answer};
+                   .context = ret_value};
 
-    *ret_answer = (answer){0};
+    *ret_value = (query_result){0};
     return conn->driver->run(conn, &op, soon(), err);
 }
 

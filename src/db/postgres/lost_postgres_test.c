@@ -39,7 +39,7 @@ static const char *meddle(void *context, size_t index)
 
     if (index == 0) {
         static const outgoing one[] = {{NULL, "a", "x"}};
-        answer a;
+        query_result a;
         m->st = m->run_sleep ? m->conn->driver->script(m->conn, SLEEP, soon(), &m->err)
                              : enqueue(m->conn, one, 1, true, soon(), &a, &m->err);
         return NULL;

@@ -238,7 +238,7 @@ static int64_t row_integer(const pawli_row *row, int column)
     if (__builtin_mul_overflow(days, DAY_US, &us) ||
         __builtin_add_overflow(us, row_number_of(value, 8), &us))
         return days < 0 ? INT64_MIN
-                        : INT64_MAX; /* 300,000 years: possible in rows written by hand */
+                        : INT64_MAX; /* 300,000 years: possible in rows written manually */
     return us;
 }
 

@@ -120,20 +120,20 @@ pawl_status pawli_postgres_schema_script(pawli_conn *base, const char *sql, pawl
 }
 
 pawl_status pawli_postgres_schema_ask(pawli_conn *base, const char *sql, pawl_mono deadline,
-                                      char **ret_answer, pawl_error *err)
+                                      char **ret_value, pawl_error *err)
 {
     PAWLI_AUTO(PGresult) result = NULL;
-    char *answer = NULL;
+    char *value = NULL;
     pawl_status st = pawli_postgres_command((pawli_postgres *)base, sql, PAWLI_POSTGRES_NOTHING,
                                             deadline, "question", &result, err);
 
     if (st != PAWL_OK)
         return st;
     if (PQntuples(result) > 0 && !PQgetisnull(result, 0, 0)) {
-        answer = strdup(PQgetvalue(result, 0, 0));
-        if (!answer)
-            return pawli_fail(err, PAWL_E_NOMEM, "out of memory for an answer");
+        value = strdup(PQgetvalue(result, 0, 0));
+        if (!value)
+            return pawli_fail(err, PAWL_E_NOMEM, "out of memory for a result");
     }
-    *ret_answer = answer;
+    *ret_value = value;
     return PAWL_OK;
 }

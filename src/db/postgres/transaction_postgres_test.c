@@ -9,7 +9,7 @@ PAWL_TEST(a_failing_op_leaves_the_transaction_as_it_was)
     static const outgoing one[] = {{NULL, "a", "x"}};
     postgres_fixture *g = postgres_fixture_new();
     pawl_error err = PAWL_ERROR_INIT;
-    answer a;
+    query_result a;
     claimed c = {0};
 
     deploy(g);
@@ -73,7 +73,7 @@ PAWL_TEST(a_wrapped_transaction_is_the_applications)
     postgres_fixture *g = postgres_fixture_new();
     pawl_error err = PAWL_ERROR_INIT;
     pawli_conn *conn = NULL;
-    answer a;
+    query_result a;
     claimed c = {0};
 
     deploy(g);
@@ -118,7 +118,7 @@ PAWL_TEST(a_deadline_inside_a_wrapped_transaction_leaves_it_usable)
     static const outgoing one[] = {{NULL, "a", "x"}};
     postgres_fixture *g = postgres_fixture_new();
     pawl_error err = PAWL_ERROR_INIT;
-    answer a;
+    query_result a;
 
     deploy(g);
     handle *h = second_handle(g);
@@ -141,7 +141,7 @@ PAWL_TEST(crossed_ids_in_two_transactions_do_not_deadlock)
     static const outgoing second[] = {{"00000000-0000-7000-8000-00000000000b", "b", "y"}};
     postgres_fixture *g = postgres_fixture_new();
     pawl_error err = PAWL_ERROR_INIT;
-    answer a;
+    query_result a;
 
     deploy(g);
     handle *left = second_handle(g), *right = second_handle(g);
@@ -176,7 +176,7 @@ PAWL_TEST(other_content_under_the_same_id_takes_the_whole_batch_back)
                                     {"00000000-0000-7000-8000-00000000000d", "d", "zz"}};
     postgres_fixture *g = postgres_fixture_new();
     pawl_error err = PAWL_ERROR_INIT;
-    answer a;
+    query_result a;
 
     deploy(g);
     pawli_conn *conn = connect_to(g);

@@ -50,11 +50,11 @@ const pawli_driver *const pawli_driver_sqlite = &driver;
 
 #define OLDEST_VERSION 3038000
 
-typedef struct pragma_answer {
+typedef struct pragma_value {
     char text[16];
-} pragma_answer;
+} pragma_value;
 
-static pawl_status sqlite_pragma(pawli_sqlite *conn, const char *text, pragma_answer *ret_answer,
+static pawl_status sqlite_pragma(pawli_sqlite *conn, const char *text, pragma_value *ret_value,
                                  pawl_error *err)
 {
     sqlite3_stmt *handle = NULL;
@@ -62,9 +62,9 @@ static pawl_status sqlite_pragma(pawli_sqlite *conn, const char *text, pragma_an
 
     if (code == SQLITE_OK)
         code = sqlite3_step(handle);
-    if (code == SQLITE_ROW && ret_answer) {
+    if (code == SQLITE_ROW && ret_value) {
         const char *answer = (const char *)sqlite3_column_text(handle, 0);
-        sqlite3_snprintf(sizeof ret_answer->text, ret_answer->text, "%s", answer ? answer : "");
+        sqlite3_snprintf(sizeof ret_value->text, ret_value->text, "%s", answer ? answer : "");
     }
     pawl_status st = PAWL_OK;
     if (code != SQLITE_ROW && code != SQLITE_DONE)
@@ -137,7 +137,7 @@ static pawl_status find_meta(pawli_sqlite *conn, bool *ret_has_meta, pawl_error 
  */
 static pawl_status use_wal(pawli_sqlite *conn, pawl_error *err)
 {
-    pragma_answer mode = {""}, page_size = {""};
+    pragma_value mode = {""}, page_size = {""};
     pawl_status st;
     int tries = 0;
 
