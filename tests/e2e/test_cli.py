@@ -242,7 +242,7 @@ def test_migrate_replaces_functions_of_an_older_release(empty_db):
 def test_reset_clock(db):
     assert "not ahead; nothing to do" in db.text("migrate", "--reset-clock")
     assert db.json("migrate", "--reset-clock", "--dry-run")["action"] == "none"
-    refused(db.raw("migrate", "--force"), 64, "--reset-clock only")
+    refused(db.raw("migrate", "--force"), 64, "--force requires --reset-clock")
     refused(db.raw("migrate", "--reset-clock", "--print"), 64, "exclude each other")
 
 

@@ -133,7 +133,7 @@ def test_everything_that_is_wrong_is_said_at_once(file):
     ("[server\n", ":1: invalid section heading"),
     ("[server] x\n", ":1: invalid section heading"),
     ("[server]\nsocket =\n", "socket must be a non-empty string"),
-    ("[server]\nsocket = " + "x" * 120 + "\n", "a unix socket's path may have 107"),
+    ("[server]\nsocket = " + "x" * 120 + "\n", "the path of a unix socket may have at most 107"),
     ("[server]\n; fine\nsocket = " + "x" * 8184 + "\n", ":3: the line has 8193 bytes; the maximum is 8192"),
     ("[server]\nsocket = a\0b\n", ":2: the line is not valid UTF-8"),
     ("[server]\nsocket = a\033[31mb\n", ":2: the line is not valid UTF-8"),
