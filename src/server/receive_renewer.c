@@ -79,8 +79,8 @@ static void probe_database(pawli_receive_renewer *renewer)
     pthread_mutex_unlock(&renewer->lock);
     pawl_status st = pawl_store_now(renewer->store, &now, &err);
     /* An interruption was requested by the application, so it is not a failure. */
-    answers = st == PAWL_OK || (st == PAWL_E_INTERRUPTED && before);
-    if (before != answers)
+    database_responds = st == PAWL_OK || (st == PAWL_E_INTERRUPTED && before);
+    if (before != database_responds)
         pawli_log(renewer->log, before ? PAWL_LOG_ERROR : PAWL_LOG_INFO, "receiver",
                   before ? "the database does not respond: {error}" : "the database responds again",
                   pawli_logged("store", pawl_store_engine(renewer->store)),

@@ -118,7 +118,7 @@ PAWL_TEST(a_small_correction_leaves_the_occurrence_after_a_start_where_it_is)
     assert_time(next, job_get(f, "j")->next_due_at);
     set_clock(f, 11 * MINUTE_MS);
     assert_int_equal(1, queue_ack(f, queue_owner(1), list));
-    assert_int_equal(1, job_tick(f).looked);
+    assert_int_equal(1, job_tick(f).examined);
     assert_time(next, job_get(f, "j")->next_due_at);
     fixture_set(f, (pawl_wall){next});
     assert_int_equal(1, job_tick(f).runs);
