@@ -6,7 +6,6 @@
 #include "receiver_private.h"
 #include "platform.h"
 #include "signature.h"
-#include "services.h"
 
 #define AREA "receiver"
 

@@ -23,7 +23,4 @@ struct pawl_service {
     const char *proxy;
 };
 
-/* Never NULL; may be empty. */
-const pawli_secrets *pawli_service_secrets(const pawl_service *service);
-
 #endif

@@ -59,8 +59,7 @@ static int frames_to_database(fixture *f, pawl_status (*call)(pawl_store *store,
             return frames_at_database - frames_at_call -
                    3; /* the hook's: note_frames and two more */
     }
-    fail_msg("no statement is run");
-    return 0;
+    test_fail("no statement is run");
 }
 
 PAWL_TEST(an_enqueue_reaches_the_database_in_a_dozen_frames)

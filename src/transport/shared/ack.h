@@ -1,4 +1,4 @@
-/* src/transport/ack.h - the acknowledgement: the JSON object with which a receiver responds to an
+/* src/transport/shared/ack.h - the acknowledgement: the JSON object with which a receiver responds to an
  * envelope.
  */
 #ifndef PAWLI_ACK_H

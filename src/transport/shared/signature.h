@@ -1,4 +1,4 @@
-/* src/transport/signature.h - message signatures: HMAC-SHA256 with secrets per peer.
+/* src/transport/shared/signature.h - message signatures: HMAC-SHA256 with secrets per peer.
  *
  * docs/wire.md specifies the signed bytes.
  */
@@ -13,7 +13,6 @@
 #include <pawl/error.h>
 #include <pawl/services.h>
 
-#include "envelope.h"
 
 /* ---- the secrets shared with one peer ---- */
 
@@ -37,6 +36,9 @@ PAWL_MUST_CHECK pawl_status pawli_secrets_load(pawli_secrets *secrets, const cha
 
 size_t pawli_secrets_count(const pawli_secrets *secrets); /* NULL: 0 */
 void pawli_secrets_free(pawli_secrets *secrets);          /* NULL is allowed; wipes them */
+
+/* Never NULL; may be empty. */
+const pawli_secrets *pawli_service_secrets(const pawl_service *service);
 
 /* ---- verifying received envelopes ---- */
 
