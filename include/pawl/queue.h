@@ -172,6 +172,7 @@ PAWL_API PAWL_MUST_CHECK pawl_status pawl_queue_progress(pawl_store *store, pawl
  */
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_queue_wake(pawl_store *store, const char *destination,
                                                      size_t *ret_changed, pawl_error *err);
+
 /*
  * Returns all messages that `owner` owns now, in full: for use after an in-doubt claim or a
  * restart.

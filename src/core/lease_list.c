@@ -288,10 +288,11 @@ pawl_status pawl_lease_force_release(pawl_store *store, const char *name,
     st = lease_list_force(store, name, &options, by, one, err);
     if (st != PAWL_OK)
         return st;
-    pawli_log(&store->log, PAWL_LOG_WARNING, "lease",
-              "lease '{lease}' of {owner} (fencing token {fence}) was released by force by {released_by}",
-              pawli_logged("lease", name), pawli_logged("owner", one->items[0].owner_name),
-              pawli_logged_number("fence", one->items[0].fence), pawli_logged("released_by", by));
+    pawli_log(
+        &store->log, PAWL_LOG_WARNING, "lease",
+        "lease '{lease}' of {owner} (fencing token {fence}) was released by force by {released_by}",
+        pawli_logged("lease", name), pawli_logged("owner", one->items[0].owner_name),
+        pawli_logged_number("fence", one->items[0].fence), pawli_logged("released_by", by));
     if (ret_one)
         *ret_one = pawl_leases_take(&one);
     return PAWL_OK;

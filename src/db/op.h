@@ -93,8 +93,9 @@ typedef struct pawli_columns {
     const char *const *names;
     size_t count;
 } pawli_columns;
-#define PAWLI_COLUMN_NAME(upper, name) #name, /* for a list of columns, as in src/core/columns.h   \
-                                               */
+#define PAWLI_COLUMN_NAME(upper, name)                                                             \
+#name, /* for a list of columns, as in src/core/columns.h                                      \
+            */
 
 /*
  * A result row, valid during the callback. A column is an index of the op's columns, and NULL if

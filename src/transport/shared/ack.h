@@ -1,5 +1,5 @@
-/* src/transport/shared/ack.h - the acknowledgement: the JSON object with which a receiver responds to an
- * envelope.
+/* src/transport/shared/ack.h - the acknowledgement: the JSON object with which a receiver responds
+ * to an envelope.
  */
 #ifndef PAWLI_ACK_H
 #define PAWLI_ACK_H

@@ -13,7 +13,6 @@
 #include <pawl/error.h>
 #include <pawl/services.h>
 
-
 /* ---- the secrets shared with one peer ---- */
 
 /*
