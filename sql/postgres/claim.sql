@@ -1,18 +1,17 @@
 -- sql/postgres/claim.sql - claim messages under a lease.
 
 -- name: claim
--- Acknowledge finished messages of an earlier claim, then claim messages that are ready and due, starting at
--- the cursor's positions.
+-- Claim messages that are ready and due, starting at the cursor's positions.
 SELECT * FROM pawl.claim_batch(
     owner => :owner, lease => :lease, max_rows => :limit, topics => :topics,
-    owner_name => :owner_name, after_lane => :after_lane, done_ids => :id, done_fences => :fence,
+    owner_name => :owner_name, after_lane => :after_lane,
     cursor_first => :cursor_first, cursor_since => :cursor_since, notes => :notes);
 
 -- name: claim_remote
 -- Claim messages for the given destinations.
 SELECT * FROM pawl.claim_batch(
     owner => :owner, lease => :lease, max_rows => :limit, topics => NULL,
-    owner_name => :owner_name, after_lane => NULL, done_ids => :id, done_fences => :fence,
+    owner_name => :owner_name, after_lane => NULL,
     cursor_first => :cursor_first, cursor_since => :cursor_since, notes => :notes,
     destinations => :destinations, limits => :limits);
 

@@ -171,6 +171,18 @@ CROSS JOIN LATERAL (
      WHERE l.destination = '' AND l.priority = p.priority AND l.id <= pivot
        AND NOT coalesce(l.paused, pawl.topic_paused(l.topic)) ORDER BY l.id)) w
 
+-- part: leave_notes
+-- The notes of a scan, for claim_notes(). One statement, so that all of them come from one snapshot.
+PERFORM set_config('pawl_scan.notes', (
+    SELECT array_agg(ARRAY[n.item, n.number,
+                           CASE WHEN n.at = '-infinity' THEN -9223372036854775807
+                                ELSE (extract(epoch FROM n.at) * 1000000)::bigint END])::text
+    FROM (
+        -- @include cursor_notes
+
+-- part: leave_notes_end
+    ) AS n(item, number, at)), true);
+
 -- part: cursor_notes
 -- The running transactions, for the next claim's cursor (docs/internals/claim-cursor.md).
 SELECT @NOTE_EPOCH@, my_xid::text::bigint, began

@@ -20,14 +20,6 @@ SET fence =
     latest_time = :now
 WHERE id = 1
 
--- part: claim_acks
--- Acknowledge messages of an earlier claim, in the same commit as the next. Returned as a note: no message,
--- then item 5 and the number.
--- @include ack
--- @if-rows
-SELECT @NOTE_ACKED@ AS item, changes() AS number;
--- @include claims_ended
-
 -- part: claim_row
 -- The claim row is written first and lists the messages; if nothing is due, nothing is written.
 -- @stop-unless-changed
@@ -87,8 +79,6 @@ WHERE id IN (SELECT q.run_id
              WHERE c.fence = (SELECT fence FROM pawl_meta WHERE id = 1) AND q.run_id IS NOT NULL);
 
 -- name: claim
--- @include claim_acks
-
 -- Claim messages for local handlers that are ready and due. Each lane is one bounded index range, scanned until
 -- there are enough: lanes of higher priority first, then the one that has waited longest since its last claim.
 -- @include claim_row
@@ -108,8 +98,6 @@ WHERE n > 0;
 -- @include claim_end
 
 -- name: claim_remote
--- @include claim_acks
-
 -- Claim messages for the destinations that are ready and due, in their order, for each at most the number in
 -- :limits. A LIMIT cannot depend on a row, so up to :most rows, the highest of the limits, are scanned for
 -- each. Within a destination as in claim: lanes of higher priority first, then the one that has waited longest.

@@ -44,13 +44,11 @@
 #define PAWLI_ENQUEUE_CONFLICT          2 /* with another topic or payload */
 #define PAWLI_ENQUEUE_BUSY              3 /* another open transaction is sending the same id */
 
-/* ---- rows of a claim and of reap that are not messages: `item` (docs/internals/claim-cursor.md) ---- */
+/* ---- what a claim or reap notes for the cursor: `item` (docs/internals/claim-cursor.md) ---- */
 #define PAWLI_NOTE_EPOCH                1 /* this transaction's id, and a clock reading before it */
 #define PAWLI_NOTE_NEXT                 2 /* this transaction id and all higher ones count as running */
 #define PAWLI_NOTE_RUNNING              3 /* a transaction below that which was running */
 #define PAWLI_NOTE_LANE                 4 /* a lane, and its oldest row that is ready and not claimed */
-#define PAWLI_NOTE_ACKED                5 /* how many messages of an earlier claim were acknowledged */
-#define PAWLI_NOTE_LAST                 6 /* the lane of the last claimed message */
 
 /* ---- leases: the result of lease_acquire ---- */
 #define PAWLI_LEASE_RESULT_HELD         0 /* another owner has it */

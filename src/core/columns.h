@@ -23,11 +23,12 @@
     X(RUN_ID, run_id) X(OUTPUT, output) X(DEFERRALS, deferrals) X(RETRY_BASE, retry_base) \
     X(RETRY_MAX, retry_max) X(RETRY_JITTER, retry_jitter) X(COUNT_ALL, count_all)
 
-/* What else a row of messages or records may have: of a list, and of dead_claim. */
-#define PAWLI_EXTRA_COLUMNS(X) X(MATCHES, matches) X(BOUNDED, bounded) X(CALLS, calls)
-
-/* What a claim returns beside messages. */
-#define PAWLI_NOTE_COLUMNS(X) X(NOTE_ITEM, item) X(NOTE_NUMBER, number) X(NOTE_AT, at)
+/*
+ * What else a row of messages or records may have: of a list, of dead_claim, and of a claim on
+ * PostgreSQL.
+ */
+#define PAWLI_EXTRA_COLUMNS(X) \
+    X(MATCHES, matches) X(BOUNDED, bounded) X(CALLS, calls) X(LANE, lane) X(CLOCK, clock)
 
 /* A record of the inbox. */
 #define PAWLI_INBOX_COLUMNS(X) \

@@ -23,13 +23,22 @@
 
 /* Shared by the op and the scan: where both read their rows from. */
 typedef struct run_context {
+    const pawli_op *ack; /* NULL: none */
     const pawli_op *op;
-    int column;
+    int lane, clock; /* of the op's columns; -1: it has none */
     pawli_cursor_scan scan;
     bool notes;               /* requested by the caller */
     pawli_cursor_notes found; /* by this attempt */
     pawli_param params[PARAMS_MAX];
 } run_context;
+
+static int column_of(const pawli_columns *columns, const char *name)
+{
+    for (size_t i = 0; columns && i < columns->count; i++)
+        if (strcmp(columns->names[i], name) == 0)
+            return (int)i;
+    return -1;
+}
 
 static void cursor_run_on_start(void *context)
 {
@@ -45,11 +54,24 @@ static pawl_status cursor_run_on_row(void *context, const pawli_row *row, pawl_e
 {
     run_context *run = context;
 
-    if (!pawli_row_is_null(row, 0))
-        return run->op->on_row(run->op->context, row, err);
-    int64_t number = pawli_row_int(row, run->column + 1);
-    pawl_wall time = pawli_row_time(row, run->column + 2);
-    switch (pawli_row_int(row, run->column)) {
+    if (run->lane >= 0 && !pawli_row_is_null(row, run->lane))
+        run->found.last_lane = pawli_row_int(row, run->lane);
+    if (run->clock >= 0 && !pawli_row_is_null(row, run->clock))
+        pawli_cursor_scan_clock(&run->scan, pawli_row_time(row, run->clock));
+    return run->op->on_row(run->op->context, row, err);
+}
+
+/* The columns of claim_notes. */
+enum { NOTE_ITEM, NOTE_NUMBER, NOTE_AT };
+
+static pawl_status cursor_run_on_note(void *context, const pawli_row *row, pawl_error *err)
+{
+    run_context *run = context;
+    int64_t number = pawli_row_int(row, NOTE_NUMBER);
+    pawl_wall time = {pawli_row_int(row, NOTE_AT)};
+
+    (void)err;
+    switch (pawli_row_int(row, NOTE_ITEM)) {
     case PAWLI_NOTE_EPOCH:
         pawli_cursor_scan_epoch(&run->scan, time, number);
         run->found.clock = time;
@@ -62,13 +84,6 @@ static pawl_status cursor_run_on_row(void *context, const pawli_row *row, pawl_e
         break;
     case PAWLI_NOTE_LANE:
         pawli_cursor_scan_lane(&run->scan, number, time);
-        break;
-    case PAWLI_NOTE_ACKED:
-        run->found.acked = (size_t)number;
-        break;
-    case PAWLI_NOTE_LAST:
-        run->found.last_lane = number;
-        pawli_cursor_scan_clock(&run->scan, time);
         break;
     default:
         break; /* ignore rows that a later schema adds */
@@ -106,6 +121,7 @@ static pawl_status cursor_run_run_from(pawl_store *store, run_context *run, pawl
     size_t from = 0, span = span_of(scan, &from);
     int64_t first = span > 0 ? scan->starts[from].lane : 0;
     pawli_op op = *run->op;
+    pawli_op notes = {.sql = PAWLI_SQL_CLAIM_NOTES, .on_row = cursor_run_on_note, .context = run};
     PAWLI_AUTO_FREE int64_t *since = calloc(span + 1, sizeof *since);
 
     if (!since)
@@ -121,14 +137,38 @@ static pawl_status cursor_run_run_from(pawl_store *store, run_context *run, pawl
     op.on_row = cursor_run_on_row;
     op.on_start = cursor_run_on_start;
     op.context = run;
-    return pawli_store_write(store, &op, err);
+    op.next = &notes;
+    if (!run->ack)
+        return pawli_store_write(store, &op, err);
+    pawli_op ack = *run->ack;
+    ack.sql = PAWLI_SQL_CLAIM_ACK;
+    ack.next = &op;
+    return pawli_store_write(store, &ack, err);
 }
 
-pawl_status pawli_cursor_run(pawl_store *store, pawli_cursor *cursor, const pawli_op *op,
-                             int column, bool (*found_nothing)(const void *context),
+/* On an engine that keeps no positions. */
+static pawl_status run_plain(pawl_store *store, const pawli_op *ack, const pawli_op *op,
+                             pawl_error *err)
+{
+    pawli_op first;
+
+    if (!ack)
+        return pawli_store_write(store, op, err);
+    first = *ack;
+    first.next = op;
+    return pawli_store_write(store, &first, err);
+}
+
+pawl_status pawli_cursor_run(pawl_store *store, pawli_cursor *cursor, const pawli_op *ack,
+                             const pawli_op *op, bool (*found_nothing)(const void *context),
                              pawli_cursor_notes *notes, pawl_error *err)
 {
-    run_context run = {.op = op, .column = column};
+    if (!pawli_db_driver(store->db)->keeps_positions)
+        return run_plain(store, ack, op, err);
+    run_context run = {.ack = ack,
+                       .op = op,
+                       .lane = column_of(op->columns, "lane"),
+                       .clock = column_of(op->columns, "clock")};
     /* Before any lock is taken: in a forked child the lock may have been inherited in a locked
      * state. */
     pawl_status st = pawli_db_check_process(store->db, err);
@@ -142,7 +182,7 @@ pawl_status pawli_cursor_run(pawl_store *store, pawli_cursor *cursor, const pawl
         st = cursor_run_run_from(store, &run, err);
         if (run.scan.epoch.xid != 0)
             atomic_store(&cursor->since_note, 0);
-        notes->acked += run.found.acked; /* committed: a repeated attempt finds none of them */
+        run.ack = NULL; /* if this attempt is repeated, it was committed */
         if (run.found.last_lane != 0)
             notes->last_lane = run.found.last_lane;
         if (run.found.clock.us != 0)

@@ -18,8 +18,7 @@
 /* ---- messages as read from the store ---- */
 
 static const char *const message_column_names[] = {PAWLI_MESSAGE_COLUMNS(PAWLI_COLUMN_NAME)
-                                                       PAWLI_EXTRA_COLUMNS(PAWLI_COLUMN_NAME)
-                                                           PAWLI_NOTE_COLUMNS(PAWLI_COLUMN_NAME)};
+                                                       PAWLI_EXTRA_COLUMNS(PAWLI_COLUMN_NAME)};
 const pawli_columns pawli_message_columns = {message_column_names,
                                              PAWLI_COUNT(message_column_names)};
 

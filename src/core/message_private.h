@@ -9,7 +9,7 @@
 #include "scope.h"
 
 #define X(upper, name) COLUMN_##upper,
-enum { PAWLI_MESSAGE_COLUMNS(X) PAWLI_EXTRA_COLUMNS(X) PAWLI_NOTE_COLUMNS(X) COLUMN_COUNT };
+enum { PAWLI_MESSAGE_COLUMNS(X) PAWLI_EXTRA_COLUMNS(X) COLUMN_COUNT };
 #undef X
 extern const pawli_columns pawli_message_columns;
 

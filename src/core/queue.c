@@ -54,11 +54,22 @@ static pawl_status queue_claim(pawl_store *store, pawl_owner owner, const pawli_
         .writes = true,
         .params = params,
         .param_count = PAWLI_COUNT(params),
-        .rows = acks,
         .columns = &pawli_message_columns,
         .on_row = pawli_messages_on_row,
         .on_start = pawli_messages_on_start,
         .context = list,
+    };
+
+    size_t acked = 0;
+    pawli_op ack = {
+        .sql = PAWLI_SQL_ACK,
+        .writes = true,
+        .params = params, /* the owner */
+        .param_count = 1,
+        .rows = acks,
+        .on_row = pawli_count_on_row,
+        .on_start = pawli_count_on_start,
+        .context = &acked,
     };
 
     if (remote) {
@@ -71,15 +82,15 @@ static pawl_status queue_claim(pawl_store *store, pawl_owner owner, const pawli_
     /* A message sent from here on may be missed by this claim; it ends the next
      * pawl_queue_wait(). */
     atomic_store(&store->sent_before_claim, pawli_wake_sent(pawli_db_wake(store->db)));
-    pawl_status st =
-        pawli_cursor_run(store, cursor, &op, COLUMN_NOTE_ITEM, queue_is_empty, &notes, err);
+    pawl_status st = pawli_cursor_run(store, cursor, acks->row_count > 0 ? &ack : NULL, &op,
+                                      queue_is_empty, &notes, err);
     if (st != PAWL_OK)
         return st;
     if (!remote)
         atomic_store(&store->claimed_lane, notes.last_lane);
     atomic_fetch_add(&cursor->since_note, (unsigned)pawl_messages_count(list));
     if (ret_acked)
-        *ret_acked = notes.acked;
+        *ret_acked = acked;
     pawli_log(&store->log, PAWL_LOG_DEBUG, "outbox", "{owner} claimed {count} messages",
               pawli_logged("owner", name),
               pawli_logged_number("count", (int64_t)pawl_messages_count(list)));

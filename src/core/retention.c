@@ -70,7 +70,7 @@ pawl_status pawl_queue_reap(pawl_store *store, size_t *ret_changed, pawl_scan *r
     pawl_wall seen_remote = pawli_cursor_seen(&store->remote_cursor);
     pawli_cursor_notes notes = {0};
     pawl_status st =
-        pawli_cursor_run(store, &store->reap_cursor, &op, 2, read_nothing, &notes, err);
+        pawli_cursor_run(store, &store->reap_cursor, NULL, &op, read_nothing, &notes, err);
     if (st != PAWL_OK)
         return st;
     if (notes.clock.us != 0) { /* possibly a clock reading that no claim saw */

@@ -180,8 +180,7 @@ static pawl_status db_run_once(pawli_db *db, pawli_pool *pool, uint64_t interrup
     st = pawli_pool_acquire(pool, interrupts_seen, deadline, &conn, err);
     if (st != PAWL_OK)
         return st;
-    if (op->on_start)
-        op->on_start(op->context);
+    pawli_op_start(op);
     st = db->settings.driver->run(conn, op, deadline, err);
     pawli_pool_give_back(pool, conn);
     return st;

@@ -93,6 +93,7 @@ typedef struct pawli_commit_events {
 struct pawli_driver {
     const char *name;         /* "sqlite", "postgres" */
     bool single_writer;       /* only one writing connection makes sense */
+    bool keeps_positions;     /* claims start at positions (claim-cursor.md) */
     size_t max_payload_bytes; /* largest value in one row, less room for the other columns */
 
     /* Connects. `deadline` bounds everything. */

@@ -57,8 +57,7 @@ pawl_status pawli_foreign_tx_run(pawli_foreign_tx *foreign_tx, const pawli_op *o
     if (!foreign_tx->conn->driver->tx_open(foreign_tx->conn))
         return pawli_fail(err, PAWL_E_MISUSE,
                           "the foreign transaction has ended: begin one and wrap its handle");
-    if (op->on_start)
-        op->on_start(op->context);
+    pawli_op_start(op);
     return foreign_tx->conn->driver->run(foreign_tx->conn, op, pawli_db_deadline(foreign_tx->db),
                                          err);
 }

@@ -117,8 +117,7 @@ static pawl_status lock_timed_out(request *item)
 
 static void run_request(pawli_conn *conn, request *item)
 {
-    if (item->op->on_start)
-        item->op->on_start(item->op->context);
+    pawli_op_start(item->op);
     item->status = conn->driver->run(conn, item->op, item->deadline, &item->err);
 }
 

@@ -8,8 +8,8 @@
 
 bool pawli_merge_fits(const pawli_op *first, const pawli_op *next)
 {
-    return first->merges && next->merges && first->sql == next->sql &&
-           first->rows->names == next->rows->names;
+    return first->merges && next->merges && !first->next && !next->next &&
+           first->sql == next->sql && first->rows->names == next->rows->names;
 }
 
 /* ---- a part's result rows: the merged rows, with positions relative to the part ----

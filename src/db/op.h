@@ -135,6 +135,15 @@ typedef struct pawli_op {
      * be NULL. */
     void (*on_start)(void *context);
     void *context;
+    /* An op that runs after this one, in the same transaction and the same round trip; at most
+     * PAWLI_CHAIN_MAX in all. They succeed or fail together; `writes` of the first applies to all.
+     * NULL: none. */
+    const struct pawli_op *next;
 } pawli_op;
+
+#define PAWLI_CHAIN_MAX 3
+
+/* Calls on_start of an op and those that follow it. */
+void pawli_op_start(const pawli_op *op);
 
 #endif

@@ -121,8 +121,7 @@ pawl_status pawli_owned_tx_run(pawli_owned_tx *tx, const pawli_op *op, pawl_erro
     pthread_mutex_lock(&tx->lock);
     pawl_status st = owned_tx_check_open(tx, err);
     if (st == PAWL_OK) {
-        if (op->on_start)
-            op->on_start(op->context);
+        pawli_op_start(op);
         st = tx->conn->driver->run(tx->conn, op, call_deadline(tx), err);
     }
     bool late = tx->state == OWNED_TX_LATE;

@@ -1,4 +1,4 @@
-/* src/db/row.c - reading result rows, and finding their columns by name. */
+/* src/db/row.c - starting ops, reading result rows, and finding their columns by name. */
 #include "row.h"
 
 #include <stdlib.h>
@@ -52,6 +52,13 @@ const void *pawli_row_bytes(const pawli_row *row, int column, size_t *ret_size)
         return row->table->bytes(row, place, ret_size);
     *ret_size = 0;
     return NULL;
+}
+
+void pawli_op_start(const pawli_op *op)
+{
+    for (; op; op = op->next)
+        if (op->on_start)
+            op->on_start(op->context);
 }
 
 /* ---- columns by name ---- */

@@ -65,6 +65,8 @@ pawl_status pawli_statements_new(const pawli_engine_sql *engine, const char *nam
     PAWLI_AUTO(pawli_statements) statements = calloc(1, sizeof *statements);
 
     for (int i = 0; statements && i < PAWLI_SQL_COUNT; i++) {
+        if (!engine->statements[i].text) /* of another engine's driver */
+            continue;
         statements->texts[i] = pawli_sql_fill_names(engine, engine->statements[i].text, names);
         if (!statements->texts[i])
             return pawli_fail(err, PAWL_E_NOMEM, "out of memory while reading pawl's SQL");

@@ -246,7 +246,7 @@ PAWL_TEST_ON(postgres_direct, statements_lost_by_a_server_are_prepared_again_on_
     assert_true(fixture_count(f,
                               "SELECT count(pg_terminate_backend(pid, 10000)) "
                               "FROM pg_stat_activity WHERE pid <> pg_backend_pid() "
-                              "AND query LIKE '%%%s%%.claim_batch%%'",
+                              "AND query LIKE '%%%s%%.claim_notes%%'",
                               schema) > 0);
     assert_string_equal("forgotten", claim_all(f));
 }

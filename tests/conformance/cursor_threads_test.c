@@ -55,7 +55,7 @@ static void overtake_slow_claim(fixture *f)
     fixture_tx_exec(f, 1, "BEGIN; SELECT id FROM {queue} WHERE owner = '%s' FOR UPDATE",
                     "ee000000-0000-0000-0000-000000000001");
     assert_int_equal(0, pthread_create(&thread, NULL, claim_slowly, &slow));
-    fixture_await_blocked(f, "claim_batch");
+    fixture_await_blocked(f, "ack"); /* before the claim of the same transaction */
     assert_ok(pawl_tx_enqueue(fixture_tx_begin(f, 0), &late, NULL, &err), &err);
     move_on(f); /* all three are long transactions now */
     fixture_tx_exec(f, 1, "COMMIT");

@@ -176,7 +176,7 @@ PAWL_TEST_ON(postgres, a_row_type_with_other_columns_is_replaced)
 {
     fixture *f = deployed();
 
-    fixture_exec(f, "ALTER VIEW {claimed} RENAME COLUMN item TO kind");
+    fixture_exec(f, "ALTER VIEW {claimed} RENAME COLUMN lane TO kind");
     fixture_exec(f, "UPDATE {meta} SET code_digest = 'another'");
     deploy(f);
     fixture_reopen(f);
@@ -203,8 +203,8 @@ PAWL_TEST_ON(postgres, objects_that_depend_on_a_row_type_are_not_dropped_with_it
     fixture *f = deployed();
     pawl_error err = PAWL_ERROR_INIT;
 
-    fixture_exec(f, "CREATE VIEW {theirs} AS SELECT c.item FROM {claimed} c");
-    fixture_exec(f, "ALTER VIEW {claimed} RENAME COLUMN item TO kind");
+    fixture_exec(f, "CREATE VIEW {theirs} AS SELECT c.lane FROM {claimed} c");
+    fixture_exec(f, "ALTER VIEW {claimed} RENAME COLUMN lane TO kind");
     fixture_exec(f, "UPDATE {meta} SET code_digest = 'another'");
     spoil(f);
     assert_status(PAWL_E_STORE,

@@ -58,7 +58,7 @@ static const char *call_from(fixture *f, const char *function, pawli_cursor *cur
         return fixture_expand(f, test_note("SELECT * FROM {reap_batch}(100, %s)", times));
     return fixture_expand(
         f, test_note("SELECT * FROM {claim_batch}('00000000-0000-0000-0000-000000000001', '1 s', "
-                     "10, NULL, 'x', 0, NULL, NULL, %lld, %s, true)",
+                     "10, NULL, 'x', 0, %lld, %s, true)",
                      lane, times));
 }
 

@@ -11,13 +11,14 @@
 --
 -- This is the library's form of claim(). In the lane cursor_first it scans only rows from the time
 -- cursor_since[1] on, in the next lane from cursor_since[2], and so on, so that it does not walk over index
--- entries of finished rows that vacuum cannot remove yet. NULL: all rows are scanned, and only messages are
--- returned. With `notes` it also returns what the next claim's cursor needs; it always does so when there are
--- fewer messages than requested. Before it claims, it acknowledges the messages in done_ids and done_fences.
+-- entries of finished rows that vacuum cannot remove yet. NULL: all rows are scanned. With `notes` it also leaves
+-- what the next claim's cursor needs to claim_notes(); it always does so when there are fewer messages than
+-- requested. If the transaction has an id already, the caller has read the clock before it was assigned, and left
+-- the reading in the setting pawl_scan.began (the statement claim_ack).
 CREATE OR REPLACE FUNCTION pawl.claim_batch(
     owner uuid, lease interval, max_rows bigint, topics text[], owner_name text, after_lane bigint,
-    done_ids bigint[], done_fences bigint[], cursor_first bigint, cursor_since timestamptz[],
-    notes boolean, destinations text[] DEFAULT NULL, limits bigint[] DEFAULT NULL)
+    cursor_first bigint, cursor_since timestamptz[], notes boolean,
+    destinations text[] DEFAULT NULL, limits bigint[] DEFAULT NULL)
 RETURNS SETOF pawl.claimed
 LANGUAGE plpgsql VOLATILE
 -- @include ordered_index_plan
@@ -26,7 +27,8 @@ AS $$
 DECLARE
     -- The order of these three matters. A transaction that stamped a row before `began` has an id below
     -- `my_xid`, and this transaction has its id before it reads the clock that stamps its own claim row.
-    began  CONSTANT timestamptz := pawl.clock();
+    began  CONSTANT timestamptz := CASE WHEN pg_current_xact_id_if_assigned() IS NULL THEN pawl.clock()
+        ELSE coalesce(to_timestamp(nullif(current_setting('pawl_scan.began', true), '')::float8), pawl.clock()) END;
     my_xid CONSTANT xid8 := pg_current_xact_id();
     t      CONSTANT timestamptz := pawl.clock();
     my_owner CONSTANT uuid := owner;
@@ -48,7 +50,6 @@ DECLARE
     reports    text[];
     shortest interval;
     token    bigint;
-    note     pawl.claimed;
 BEGIN
     IF my_owner IS NULL OR my_owner = '00000000-0000-0000-0000-000000000000' THEN
         RAISE EXCEPTION USING ERRCODE = 'invalid_parameter_value',
@@ -72,12 +73,6 @@ BEGIN
     ELSIF char_length(owner_name) NOT BETWEEN @OWNER_NAME_MIN@ AND @OWNER_NAME_MAX@ THEN
         RAISE EXCEPTION USING ERRCODE = 'invalid_parameter_value',
             MESSAGE = 'claim: owner_name must have @OWNER_NAME_RANGE@';
-    END IF;
-
-    IF cardinality(done_ids) > 0 THEN
-        note.item := @NOTE_ACKED@;
-        note.number := pawl.ack(my_owner, done_ids, done_fences);
-        RETURN NEXT note;
     END IF;
 
     IF pivot IS NULL THEN
@@ -133,24 +128,12 @@ BEGIN
             --     lease_until='t + u.lease' next_attempt_at=u.run_at finished_at=NULL::timestamptz \
             --     processed_by=NULL::text last_error=u.last_error progress=u.progress output=NULL::bytea \
             --     deferrals=u.deferrals
-                   ,
-                   NULL::smallint,
-                   NULL::bigint, NULL::timestamptz
-            FROM unnest(taken, tries, waits, times, leases, expiries, errors, reports)
-                 AS u(id, retries, deferrals, run_at, lease, expires_at, last_error, progress)
+                   , u.lane, began
+            FROM unnest(taken, from_lane, tries, waits, times, leases, expiries, errors, reports)
+                 AS u(id, lane, retries, deferrals, run_at, lease, expires_at, last_error, progress)
             CROSS JOIN LATERAL (SELECT b.* FROM pawl.body b WHERE b.id = u.id LIMIT 1) m;
     END IF;
-    IF cursor_since IS NULL THEN
-        RETURN;
-    END IF;
-    IF taken IS NOT NULL THEN
-        note.item := @NOTE_LAST@;
-        note.number := from_lane[cardinality(from_lane)];
-        note.at := began;
-        RETURN NEXT note;
-        note.at := NULL;
-    END IF;
-    IF reached IS NOT NULL AND NOT notes THEN
+    IF cursor_since IS NULL OR (reached IS NOT NULL AND NOT notes) THEN
         RETURN;
     END IF;
 
@@ -169,17 +152,29 @@ BEGIN
     END IF;
     -- One statement, so that all results come from one snapshot. It shows the rows claimed above as claimed. A
     -- row that another open claim has locked is still ready; it stays ready if that claim is rolled back.
-    FOR note.item, note.number, note.at IN
-        -- @include cursor_notes
+    -- @include leave_notes
         UNION ALL
         SELECT @NOTE_LANE@, lane.id,
                (SELECT c.run_at
                 -- @include ready_from_the_cursor_on
                 LIMIT 1)
         FROM unnest(lanes) AS lane(id)
-    LOOP
-        RETURN NEXT note;
-    END LOOP;
+    -- @include leave_notes_end
+END
+$$;
+
+-- What claim_batch() and reap_batch() have left in this transaction for the next scan's cursor
+-- (docs/internals/claim-cursor.md). at_us is in microseconds since 1970.
+--   item 1: `at_us` is a clock reading, `number` this transaction's id, assigned before the reading
+--   item 2: `number` is the end of the list of item 3: this id and all higher ones count as running
+--   item 3: `number` is the id of a lower transaction that was running
+--   item 4: `number` is a lane that was scanned, `at_us` its oldest row that is ready and not claimed
+CREATE OR REPLACE FUNCTION pawl.claim_notes() RETURNS TABLE (item bigint, number bigint, at_us bigint)
+LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+    notes CONSTANT bigint[] := nullif(current_setting('pawl_scan.notes', true), '')::bigint[];
+BEGIN
+    RETURN QUERY SELECT notes[i][1], notes[i][2], notes[i][3] FROM generate_subscripts(notes, 1) i;
 END
 $$;
 
@@ -209,7 +204,7 @@ BEGIN
         RETURN QUERY
             -- @include message_columns row=c
             FROM pawl.claim_batch(claim.owner, claim.lease, claim.max_rows, claim.topics,
-                                  claim.owner_name, claim.after_lane, NULL, NULL, NULL, NULL, false,
+                                  claim.owner_name, claim.after_lane, NULL, NULL, false,
                                   claim.destinations, claim.limits) c;
         EXIT WHEN FOUND OR reaped OR pawl.reap(100) = 0;
         reaped := true;

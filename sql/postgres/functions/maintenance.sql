@@ -7,12 +7,12 @@
 -- refusal by the destination, and its time to live ends the message in any case.
 --
 -- This is the library's form of reap(): it scans only claim rows whose check is at cursor_since[1] or later.
--- The first row has the number of changed messages and the number of claim rows read: if the latter is max_rows
--- or more, there may be more work, including the recovery after the clock was set back (clock.sql). The items
--- of claim_batch follow, which tell the next call where it may start; the claim rows are lane 0. NULL: all rows
--- are scanned, and only the counts are returned.
+-- Returns the number of changed messages and the number of claim rows read: if the latter is max_rows
+-- or more, there may be more work, including the recovery after the clock was set back (clock.sql). It leaves
+-- to claim_notes() what tells the next call where it may start; the claim rows are lane 0. NULL: all rows
+-- are scanned, and nothing is left.
 CREATE OR REPLACE FUNCTION pawl.reap_batch(max_rows bigint, cursor_since timestamptz[])
-RETURNS TABLE (changed bigint, scanned bigint, item smallint, number bigint, at timestamptz)
+RETURNS TABLE (changed bigint, scanned bigint)
 LANGUAGE plpgsql VOLATILE
 -- @include ordered_index_plan
 AS $$
@@ -91,18 +91,12 @@ BEGIN
         RETURN;
     END IF;
 
-    -- One statement, so that all results come from one snapshot.
-    changed := NULL;
-    scanned := NULL;
-    FOR item, number, at IN
-        -- @include cursor_notes
+    -- @include leave_notes
         UNION ALL
         SELECT @NOTE_LANE@, 0, (SELECT c.check_at FROM pawl.claim c
                       WHERE c.check_at >= since AND c.check_at <= t
                       ORDER BY c.check_at LIMIT 1)
-    LOOP
-        RETURN NEXT;
-    END LOOP;
+    -- @include leave_notes_end
 END
 $$;
 

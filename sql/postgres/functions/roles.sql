@@ -27,7 +27,7 @@ LANGUAGE sql IMMUTABLE AS $$
             'schema_version', 'now', 'new_message_id', 'enqueue', 'enqueue_plain', 'enqueue_batch', 'schedule']),
         ('pawl_work', ARRAY[
             -- claims, finishing them, maintenance
-            'claim', 'ack_and_claim', 'claim_batch', 'owned', 'ack', 'ack_output', 'fail', 'abandon', 'defer', 'renew',
+            'claim', 'ack_and_claim', 'claim_batch', 'claim_notes', 'owned', 'ack', 'ack_output', 'fail', 'abandon', 'defer', 'renew',
             'release', 'progress', 'reap', 'reap_batch', 'expire', 'prune', 'prune_batch', 'compact_stats', 'compact_stats_batch',
             'topic_pause', 'topic_resume', 'topic_dead', 'topic_list',
             'dead_claim', 'dead_done', 'dead_abandon', 'dead_renew',

@@ -42,7 +42,7 @@ typedef struct pawli_postgres {
     bool undoing;        /* a rollback is running: it must not be interrupted */
     pawl_status stopped; /* why the running statement was cancelled: PAWL_OK if it was not */
     pawli_postgres_prepares prepares;
-    pawli_buffer values; /* the running op's parameters; kept for reuse */
+    pawli_buffer values[PAWLI_CHAIN_MAX]; /* parameters of the running ops; kept for reuse */
     pawli_postgres_statement statements[PAWLI_SQL_COUNT];
 } pawli_postgres;
 
@@ -80,10 +80,24 @@ typedef struct pawli_postgres_params {
     int lengths[PAWLI_POSTGRES_PARAMS_MAX];
     int formats[PAWLI_POSTGRES_PARAMS_MAX]; /* all binary */
 } pawli_postgres_params;
-/* The values stay valid until the next call on `conn`, or as long as the op's own. */
-pawl_status pawli_postgres_encode(pawli_postgres *conn, const pawli_postgres_statement *statement,
+/* The values stay valid until the buffer is used again, or as long as the op's own. */
+pawl_status pawli_postgres_encode(pawli_buffer *out, const pawli_postgres_statement *statement,
                                   const pawli_op *op, pawli_postgres_params *ret_params,
                                   pawl_error *err);
+
+/* One op of a chain, ready to be sent. */
+typedef struct pawli_postgres_step {
+    const pawli_op *op;
+    pawli_postgres_statement *statement;
+    pawli_postgres_params params;
+    bool prepared;
+    PGresult *result;
+} pawli_postgres_step;
+
+typedef struct pawli_postgres_chain {
+    size_t count;
+    pawli_postgres_step steps[PAWLI_CHAIN_MAX];
+} pawli_postgres_chain;
 
 /* run_postgres.c */
 typedef struct pawli_postgres_row {
@@ -153,11 +167,16 @@ bool pawli_postgres_unprepare(pawli_postgres *conn, const pawl_error *err);
 pawl_status pawli_postgres_run(pawli_conn *base, const pawli_op *op, pawl_mono deadline,
                                pawl_error *err);
 
-/* transaction_postgres.c: a statement inside an open transaction, which survives a failure. */
-pawl_status pawli_postgres_run_inside(pawli_postgres *conn,
-                                      const pawli_postgres_statement *statement,
-                                      const pawli_postgres_params *params, pawl_mono deadline,
-                                      const char *what, PGresult **ret_result, pawl_error *err);
+/* False: libpq did not take it. */
+bool pawli_postgres_step_send(PGconn *pg, const pawli_postgres_step *step);
+
+/*
+ * transaction_postgres.c: the ops of a chain in one pipeline, which is one round trip. `inside` an
+ * open transaction, which survives a failure; or else as a transaction of their own. Fills in the
+ * steps' results on success.
+ */
+pawl_status pawli_postgres_pipeline(pawli_postgres *conn, bool inside, pawli_postgres_chain *chain,
+                                    pawl_mono deadline, pawl_error *err);
 
 /* transaction_postgres.c */
 pawl_status pawli_postgres_begin(pawli_conn *base, pawl_mono deadline, pawl_error *err);

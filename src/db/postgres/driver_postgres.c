@@ -35,6 +35,7 @@ static const pawli_driver driver = {
     .tx_open = pawli_postgres_tx_open,
     .interrupt = pawli_postgres_interrupt,
     .registers_idle_workers = true,
+    .keeps_positions = true,
     .listener_open = pawli_postgres_listener_open,
     .listener_close = pawli_postgres_listener_close,
     .listener_read = pawli_postgres_listener_read,
@@ -197,6 +198,7 @@ void pawli_postgres_close(pawli_conn *base)
         free(conn->statements[i].text);
         pawli_column_map_done(&conn->statements[i].map);
     }
-    pawli_buffer_done(&conn->values);
+    for (size_t i = 0; i < PAWLI_CHAIN_MAX; i++)
+        pawli_buffer_done(&conn->values[i]);
     free(conn);
 }

@@ -197,11 +197,10 @@ static bool encode_one(pawli_buffer *out, const pawli_postgres_statement *statem
     return false;
 }
 
-pawl_status pawli_postgres_encode(pawli_postgres *conn, const pawli_postgres_statement *statement,
+pawl_status pawli_postgres_encode(pawli_buffer *out, const pawli_postgres_statement *statement,
                                   const pawli_op *op, pawli_postgres_params *ret_params,
                                   pawl_error *err)
 {
-    pawli_buffer *out = &conn->values;
     places at = {0};
 
     if (out->failed || out->capacity > KEEP_BYTES)

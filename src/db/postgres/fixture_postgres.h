@@ -229,14 +229,10 @@ static inline pawl_status claim(pawli_conn *conn, int64_t lease_ms, const char *
                             {"cursor_first", pawli_int(0)},
                             {"cursor_since", pawli_times(NULL, 0)},
                             {"notes", pawli_bool(true)}};
-    static const char *const names[] = {"id", "fence"};
-    static const pawli_type types[] = {PAWLI_INT, PAWLI_INT};
-    pawli_rows done = {0, 2, names, types, NULL};
     pawli_op op = {.sql = PAWLI_SQL_CLAIM,
                    .writes = true,
                    .params = params,
                    .param_count = COUNT_OF(params),
-                   .rows = &done,
                    .on_row = on_row,
                    .context = context};
 
@@ -274,8 +270,6 @@ static inline pawl_status note_claim(void *context, const pawli_row *row, pawl_e
     claimed *c = context;
 
     (void)err;
-    if (pawli_row_is_null(row, 0))
-        return PAWL_OK; /* what the cursor wants to know */
     c->rows++;
     c->id = pawli_row_int(row, 0);
     c->fence = pawli_row_int(row, 15);

@@ -8,44 +8,57 @@
 
 #include "fail.h"
 
-/* ---- running one op ---- */
+/* ---- running an op, or a chain of them ---- */
 
-static pawl_status op_exchange(pawli_postgres *conn, const pawli_postgres_statement *statement,
-                               const pawli_postgres_params *params, const pawli_op *op,
-                               bool prepared, pawl_mono deadline, PGresult **ret_result,
-                               pawl_error *err)
+bool pawli_postgres_step_send(PGconn *pg, const pawli_postgres_step *step)
 {
-    pawli_postgres_outcome stake = op->writes ? PAWLI_POSTGRES_A_COMMIT : PAWLI_POSTGRES_NOTHING;
-    const char *what = pawli_sql_name(op->sql);
+    const pawli_postgres_params *params = &step->params;
     char name[PAWLI_POSTGRES_NAME_SIZE];
-    int sent;
 
-    pawli_postgres_statement_name(op->sql, name);
-    if (prepared)
-        sent = PQsendQueryPrepared(conn->pg, name, params->count, params->values, params->lengths,
-                                   params->formats, 1);
-    else
-        sent = PQsendQueryParams(conn->pg, statement->text, params->count, params->types,
+    if (!step->prepared)
+        return PQsendQueryParams(pg, step->statement->text, params->count, params->types,
                                  params->values, params->lengths, params->formats, 1);
-    if (!sent)
-        return pawli_postgres_unsent(conn, what, err);
-    return pawli_postgres_collect(conn, stake, deadline, what, ret_result, err);
+    pawli_postgres_statement_name(step->op->sql, name);
+    return PQsendQueryPrepared(pg, name, params->count, params->values, params->lengths,
+                               params->formats, 1);
 }
 
-/* Runs the op as a transaction of its own: the statement commits itself. */
-static pawl_status op_run_alone(pawli_postgres *conn, pawli_postgres_statement *statement,
-                                const pawli_postgres_params *params, const pawli_op *op,
-                                pawl_mono deadline, PGresult **ret_result, pawl_error *err)
+/* As a transaction of its own: one statement commits itself. */
+static pawl_status chain_exchange(pawli_postgres *conn, pawli_postgres_chain *chain,
+                                  pawl_mono deadline, pawl_error *err)
+{
+    pawli_postgres_step *step = &chain->steps[0];
+    const char *what = pawli_sql_name(step->op->sql);
+
+    if (chain->count > 1)
+        return pawli_postgres_pipeline(conn, false, chain, deadline, err);
+    if (!pawli_postgres_step_send(conn->pg, step))
+        return pawli_postgres_unsent(conn, what, err);
+    return pawli_postgres_collect(
+        conn, step->op->writes ? PAWLI_POSTGRES_A_COMMIT : PAWLI_POSTGRES_NOTHING, deadline, what,
+        &step->result, err);
+}
+
+static pawl_status chain_run_alone(pawli_postgres *conn, pawli_postgres_chain *chain,
+                                   pawl_mono deadline, pawl_error *err)
 {
     pawl_error failure = PAWL_ERROR_INIT;
     bool prepared = false;
-    pawl_status st =
-        pawli_postgres_prepare(conn, statement, params, op, deadline, &prepared, &failure);
+    pawl_status st = PAWL_OK;
 
+    for (size_t i = 0; i < chain->count && st == PAWL_OK; i++) {
+        pawli_postgres_step *step = &chain->steps[i];
+        st = pawli_postgres_prepare(conn, step->statement, &step->params, step->op, deadline,
+                                    &step->prepared, &failure);
+        prepared = prepared || step->prepared;
+    }
     if (st == PAWL_OK)
-        st = op_exchange(conn, statement, params, op, prepared, deadline, ret_result, &failure);
-    if (st != PAWL_OK && prepared && pawli_postgres_unprepare(conn, &failure))
-        st = op_exchange(conn, statement, params, op, false, deadline, ret_result, &failure);
+        st = chain_exchange(conn, chain, deadline, &failure);
+    if (st != PAWL_OK && prepared && pawli_postgres_unprepare(conn, &failure)) {
+        for (size_t i = 0; i < chain->count; i++)
+            chain->steps[i].prepared = false;
+        st = chain_exchange(conn, chain, deadline, &failure);
+    }
     if (st != PAWL_OK && err)
         *err = failure;
     return st;
@@ -62,7 +75,7 @@ static const char *postgres_column_name(const void *result, int column)
  * if the callback of a writing op runs out of memory, the op is done and its result is lost.
  */
 static pawl_status op_pass_rows(pawli_postgres_statement *statement, const PGresult *result,
-                                const pawli_op *op, pawl_error *err)
+                                const pawli_op *op, bool writes, pawl_error *err)
 {
     (void)pawli_column_map_find(&statement->map, PQnfields(result), postgres_column_name, result);
     pawli_postgres_row row = {.base = {&pawli_postgres_row_table, statement->map.places},
@@ -70,7 +83,7 @@ static pawl_status op_pass_rows(pawli_postgres_statement *statement, const PGres
 
     for (; op->on_row && row.index < PQntuples(result); row.index++) {
         pawl_status st = op->on_row(op->context, &row.base, err);
-        if (st == PAWL_E_NOMEM && op->writes)
+        if (st == PAWL_E_NOMEM && writes)
             return pawli_fail(err, PAWL_E_IN_DOUBT,
                               "%s: it was committed, but there was no memory for its result",
                               pawli_sql_name(op->sql));
@@ -80,28 +93,46 @@ static pawl_status op_pass_rows(pawli_postgres_statement *statement, const PGres
     return PAWL_OK;
 }
 
-static pawl_status op_run(pawli_postgres *conn, const pawli_op *op, pawl_mono deadline,
-                          pawl_error *err)
+/* Translates and encodes all ops before the first one is sent. */
+static pawl_status chain_prepare(pawli_postgres *conn, const pawli_op *op,
+                                 pawli_postgres_chain *chain, pawl_error *err)
 {
-    PAWLI_AUTO(PGresult) result = NULL;
-    pawli_postgres_statement *statement;
-    pawli_postgres_params params;
+    pawl_status st = PAWL_OK;
+
+    for (chain->count = 0; op && st == PAWL_OK; op = op->next) {
+        pawli_postgres_step *step = &chain->steps[chain->count];
+        *step = (pawli_postgres_step){.op = op};
+        st = pawli_postgres_translate(conn, op->sql, &step->statement, err);
+        if (st == PAWL_OK)
+            st = pawli_column_map_prepare(&step->statement->map, op->columns, err);
+        if (st == PAWL_OK)
+            st = pawli_postgres_encode(&conn->values[chain->count], step->statement, op,
+                                       &step->params, err);
+        chain->count++;
+    }
+    return st;
+}
+
+static pawl_status chain_run(pawli_postgres *conn, const pawli_op *op, pawl_mono deadline,
+                             pawl_error *err)
+{
+    pawli_postgres_chain chain;
     pawl_status st = pawli_postgres_wait_check(conn, deadline, err);
 
     if (st == PAWL_OK)
-        st = pawli_postgres_translate(conn, op->sql, &statement, err);
-    if (st == PAWL_OK)
-        st = pawli_column_map_prepare(&statement->map, op->columns, err);
-    if (st == PAWL_OK)
-        st = pawli_postgres_encode(conn, statement, op, &params, err);
+        st = chain_prepare(conn, op, &chain, err);
     if (st != PAWL_OK)
         return st;
     if (conn->begun || conn->base.foreign)
-        st = pawli_postgres_run_inside(conn, statement, &params, deadline, pawli_sql_name(op->sql),
-                                       &result, err);
+        st = pawli_postgres_pipeline(conn, true, &chain, deadline, err);
     else
-        st = op_run_alone(conn, statement, &params, op, deadline, &result, err);
-    return st == PAWL_OK ? op_pass_rows(statement, result, op, err) : st;
+        st = chain_run_alone(conn, &chain, deadline, err);
+    for (size_t i = 0; i < chain.count && st == PAWL_OK; i++)
+        st = op_pass_rows(chain.steps[i].statement, chain.steps[i].result, chain.steps[i].op,
+                          op->writes, err);
+    for (size_t i = 0; i < chain.count; i++)
+        PQclear(chain.steps[i].result);
+    return st;
 }
 
 pawl_status pawli_postgres_run(pawli_conn *base, const pawli_op *op, pawl_mono deadline,
@@ -113,7 +144,7 @@ pawl_status pawli_postgres_run(pawli_conn *base, const pawli_op *op, pawl_mono d
 
     if (!nonblocking)
         PQsetnonblocking(conn->pg, 1);
-    pawl_status st = op_run(conn, op, deadline, err);
+    pawl_status st = chain_run(conn, op, deadline, err);
     if (!nonblocking)
         PQsetnonblocking(conn->pg, 0);
     return st;

@@ -70,7 +70,7 @@ void pawli_postgres_rollback(pawli_conn *base)
     conn->undoing = false;
 }
 
-/* ---- a statement that cannot abort the surrounding transaction ---- */
+/* ---- ops in one pipeline, and inside an open transaction ---- */
 
 /* How long undoing may take before the connection is closed. */
 #define UNDO_US INT64_C(2000000)
@@ -79,30 +79,54 @@ void pawli_postgres_rollback(pawli_conn *base)
 #define UNDO "ROLLBACK TO SAVEPOINT pawl_op; RELEASE SAVEPOINT pawl_op"
 
 /*
- * Savepoint, statement and release are sent in one pipeline: one round trip, and the server skips
- * the rest when one of them fails. (A savepoint costs a subtransaction. More than 64 writing ones
- * in a transaction slow down other sessions' snapshots, so many messages should be sent as one
- * batch.)
+ * One round trip, and the server skips the rest when one of the statements fails. Without BEGIN,
+ * all of them are one transaction, which is committed by the end of the pipeline (Sync).
+ *
+ * Inside an open transaction, a savepoint and its release are sent with them. (A savepoint costs a
+ * subtransaction. More than 64 writing ones in a transaction slow down other sessions' snapshots,
+ * so many messages should be sent as one batch.)
  */
-static bool savepoint_send_all(PGconn *pg, const pawli_postgres_statement *statement,
-                               const pawli_postgres_params *params)
+static bool pipeline_send(PGconn *pg, bool inside, const pawli_postgres_chain *chain)
 {
-    return PQsendQueryParams(pg, SAVE, 0, NULL, NULL, NULL, NULL, 1) &&
-           PQsendQueryParams(pg, statement->text, params->count, params->types, params->values,
-                             params->lengths, params->formats, 1) &&
-           PQsendQueryParams(pg, KEEP, 0, NULL, NULL, NULL, NULL, 1) && PQpipelineSync(pg);
+    if (inside && !PQsendQueryParams(pg, SAVE, 0, NULL, NULL, NULL, NULL, 1))
+        return false;
+    for (size_t i = 0; i < chain->count; i++)
+        if (!pawli_postgres_step_send(pg, &chain->steps[i]))
+            return false;
+    return (!inside || PQsendQueryParams(pg, KEEP, 0, NULL, NULL, NULL, NULL, 1)) &&
+           PQpipelineSync(pg);
 }
 
-/* The results of the three commands. */
+/* What came back. Steps count from 0; the savepoint is step -1, its release the last. */
 typedef struct answers {
-    int step;           /* 0: the savepoint, 1: the statement, 2: the release */
-    PGresult *result;   /* the statement's */
+    int step;
+    int failed_step;
     PGresult *failure;  /* the first one */
     bool saved;         /* the savepoint exists */
     bool silent, ended; /* no response; the end of the pipeline was seen */
 } answers;
 
-static void read_all(pawli_postgres *conn, pawl_mono deadline, answers *a)
+static void take_answer(pawli_postgres_chain *chain, answers *a, PGresult *take_result)
+{
+    ExecStatusType status = PQresultStatus(take_result);
+    bool known = a->step >= 0 && a->step < (int)chain->count;
+
+    if (status == PGRES_PIPELINE_SYNC)
+        a->ended = true;
+    if (status == PGRES_COMMAND_OK && a->step < 0)
+        a->saved = true;
+    if (status == PGRES_FATAL_ERROR && !a->failure) {
+        a->failure = take_result;
+        a->failed_step = a->step;
+    } else if (status == PGRES_TUPLES_OK && known && !chain->steps[a->step].result) {
+        chain->steps[a->step].result = take_result;
+    } else {
+        PQclear(take_result);
+    }
+}
+
+static void read_all(pawli_postgres *conn, pawl_mono deadline, pawli_postgres_chain *chain,
+                     answers *a)
 {
     int nothing = 0; /* NULLs in a row: one ends each step, two end the pipeline */
 
@@ -112,23 +136,13 @@ static void read_all(pawli_postgres *conn, pawl_mono deadline, answers *a)
             a->silent = true;
             return;
         }
-        ExecStatusType status = PQresultStatus(result);
-        if (!result) {
+        if (result) {
+            nothing = 0;
+            take_answer(chain, a, result);
+        } else {
             nothing++;
             a->step++;
-            continue;
         }
-        nothing = 0;
-        if (status == PGRES_PIPELINE_SYNC)
-            a->ended = true;
-        if (status == PGRES_COMMAND_OK && a->step == 0)
-            a->saved = true;
-        if (status == PGRES_FATAL_ERROR && !a->failure)
-            a->failure = result;
-        else if (status == PGRES_TUPLES_OK && !a->result)
-            a->result = result;
-        else
-            PQclear(result);
     }
 }
 
@@ -150,49 +164,66 @@ static bool result_lost(const pawli_postgres *conn, const PGresult *failure)
            PQstatus(conn->pg) == CONNECTION_OK;
 }
 
-static pawl_status savepoint_result(pawli_postgres *conn, bool sent, const answers *a,
-                                    const char *what, pawl_error *err)
+static bool has_all_results(const pawli_postgres_chain *chain)
 {
+    for (size_t i = 0; i < chain->count; i++)
+        if (!chain->steps[i].result)
+            return false;
+    return true;
+}
+
+static pawl_status pipeline_status(pawli_postgres *conn, bool inside, bool sent,
+                                   const pawli_postgres_chain *chain, const answers *a,
+                                   pawl_error *err)
+{
+    pawli_postgres_outcome stake =
+        !inside && chain->steps[0].op->writes ? PAWLI_POSTGRES_A_COMMIT : PAWLI_POSTGRES_NOTHING;
+    int at = a->failure && a->failed_step > 0 ? a->failed_step : 0;
+    const char *what =
+        pawli_sql_name(chain->steps[at < (int)chain->count ? at : (int)chain->count - 1].op->sql);
+
     if (a->silent)
-        return pawli_postgres_silent(conn, PAWLI_POSTGRES_NOTHING, what, err);
-    if (!sent && PQstatus(conn->pg) == CONNECTION_OK)
+        return pawli_postgres_silent(conn, stake, what, err);
+    if (!sent && inside && PQstatus(conn->pg) == CONNECTION_OK)
         return pawli_fail(err, PAWL_E_NOMEM, "%s: out of memory; nothing was changed", what);
     if (!sent)
         return pawli_postgres_unsent(conn, what, err);
-    if (result_lost(conn, a->failure))
+    if (inside && result_lost(conn, a->failure))
         return pawli_fail(err, PAWL_E_TX_RESTART,
                           "%s: the response was lost; roll the transaction back and start "
                           "it again",
                           what);
-    if (a->failure || !a->result)
-        return pawli_postgres_fail(conn, a->failure, PAWLI_POSTGRES_NOTHING, what, err);
+    if (a->failure || !a->ended || !has_all_results(chain))
+        return pawli_postgres_fail(conn, a->failure, stake, what, err);
     return PAWL_OK;
 }
 
-pawl_status pawli_postgres_run_inside(pawli_postgres *conn,
-                                      const pawli_postgres_statement *statement,
-                                      const pawli_postgres_params *params, pawl_mono deadline,
-                                      const char *what, PGresult **ret_result, pawl_error *err)
+pawl_status pawli_postgres_pipeline(pawli_postgres *conn, bool inside, pawli_postgres_chain *chain,
+                                    pawl_mono deadline, pawl_error *err)
 {
-    answers a = {0};
+    answers a = {.step = inside ? -1 : 0};
 
+    for (size_t i = 0; i < chain->count; i++)
+        chain->steps[i].result = NULL;
     if (PQpipelineStatus(conn->pg) != PQ_PIPELINE_OFF || !PQenterPipelineMode(conn->pg))
         return pawli_fail(err, PAWL_E_MISUSE,
-                          "%s: the connection is busy with a statement of the application", what);
-    bool sent = savepoint_send_all(conn->pg, statement, params);
+                          "%s: the connection is busy with a statement of the application",
+                          pawli_sql_name(chain->steps[0].op->sql));
+    bool sent = pipeline_send(conn->pg, inside, chain);
     /* A part that was sent has a response, too. Read it: the application needs an idle connection
-     * back. */
-    if (sent || PQpipelineSync(conn->pg))
-        read_all(conn, deadline, &a);
-    pawl_status st = savepoint_result(conn, sent, &a, what, err);
+     * back. Without a transaction around it, Sync would commit that part: the connection is closed
+     * instead. */
+    if (sent || (inside && PQpipelineSync(conn->pg)))
+        read_all(conn, deadline, chain, &a);
+    pawl_status st = pipeline_status(conn, inside, sent, chain, &a, err);
     if (!PQexitPipelineMode(conn->pg))
         conn->base.broken = true;
     if (st != PAWL_OK && a.saved && !conn->base.broken)
         savepoint_undo(conn);
     PQclear(a.failure);
-    if (st == PAWL_OK)
-        *ret_result = a.result;
-    else
-        PQclear(a.result);
+    for (size_t i = 0; i < chain->count && st != PAWL_OK; i++) {
+        PQclear(chain->steps[i].result);
+        chain->steps[i].result = NULL;
+    }
     return st;
 }

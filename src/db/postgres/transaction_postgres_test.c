@@ -193,3 +193,93 @@ PAWL_TEST(other_content_under_the_same_id_takes_the_whole_batch_back)
     assert_string_equal("2", ask(g->other, test_note("SELECT count(*) FROM %s.body", g->names)));
     assert_string_equal("2", ask(g->other, test_note("SELECT count(*) FROM %s.queue", g->names)));
 }
+
+/* ---- chains ---- */
+
+/* The texts of a chain's first and second op; the second inserts :x. */
+static postgres_fixture *chain_fixture(void)
+{
+    postgres_fixture *g = postgres_fixture_new();
+
+    g->texts[PAWLI_SQL_PURGE].text = "INSERT INTO pawl.t VALUES (:x) RETURNING x, "
+                                     "pg_current_xact_id()::text::bigint";
+    g->texts[PAWLI_SQL_GET].text = "INSERT INTO pawl.t VALUES (100 / :x) RETURNING x, "
+                                   "pg_current_xact_id()::text::bigint";
+    ask(g->other, test_note("CREATE SCHEMA %s; CREATE TABLE %s.t (x bigint)", g->names, g->names));
+    return g;
+}
+
+static pawl_status run_chain(pawli_conn *conn, int64_t x, answer *first, answer *second,
+                             pawl_error *err)
+{
+    pawli_param params[] = {{"x", pawli_int(x)}};
+    pawli_op then = {.sql = PAWLI_SQL_GET,
+                     .params = params,
+                     .param_count = 1,
+                     .on_row = note_row,
+                     .context = second};
+    pawli_op op = {.sql = PAWLI_SQL_PURGE,
+                   .writes = true,
+                   .params = params,
+                   .param_count = 1,
+                   .on_row = note_row,
+                   .context = first,
+                   .next = &then};
+
+    return conn->driver->run(conn, &op, soon(), err);
+}
+
+PAWL_TEST(a_chain_is_one_transaction)
+{
+    postgres_fixture *g = chain_fixture();
+    pawli_conn *conn = connect_to(g);
+    pawl_error err = PAWL_ERROR_INIT;
+    answer first = {0}, second = {0};
+
+    assert_ok(run_chain(conn, 5, &first, &second, &err), &err);
+    assert_string_equal(
+        "1", ask(g->other, test_note("SELECT count(DISTINCT xmin::text) FROM %s.t", g->names)));
+    ask(g->other, test_note("DELETE FROM %s.t", g->names));
+    assert_status(PAWL_E_INVALID, run_chain(conn, 0, &first, &second, &err), &err);
+    assert_string_equal("22012", err.sqlstate);
+    assert_false(conn->broken);
+    assert_string_equal("0", ask(g->other, test_note("SELECT count(*) FROM %s.t", g->names)));
+    assert_ok(run_chain(conn, 5, &first, &second, &err), &err); /* from here on prepared */
+    assert_ok(run_chain(conn, 5, &first, &second, &err), &err);
+    assert_int_equal(5, first.first);
+    assert_int_equal(20, second.first);
+    assert_string_equal("4", ask(g->other, test_note("SELECT count(*) FROM %s.t", g->names)));
+}
+
+PAWL_TEST(a_chain_whose_commit_fails_has_changed_nothing)
+{
+    postgres_fixture *g = chain_fixture();
+    pawli_conn *conn = connect_to(g);
+    pawl_error err = PAWL_ERROR_INIT;
+    answer first = {0}, second = {0};
+
+    ask(g->other,
+        test_note("ALTER TABLE %s.t ADD UNIQUE (x) DEFERRABLE INITIALLY DEFERRED", g->names));
+    assert_status(PAWL_E_STORE, run_chain(conn, 10, &first, &second, &err), &err); /* 10 twice */
+    assert_string_equal("23505", err.sqlstate);
+    assert_int_equal(0, first.rows + second.rows);
+    assert_string_equal("0", ask(g->other, test_note("SELECT count(*) FROM %s.t", g->names)));
+    if (!conn->broken)
+        assert_ok(run_chain(conn, 5, &first, &second, &err), &err);
+}
+
+PAWL_TEST(a_chain_that_fails_inside_a_transaction_leaves_the_rest)
+{
+    postgres_fixture *g = chain_fixture();
+    pawli_conn *conn = connect_to(g);
+    pawl_error err = PAWL_ERROR_INIT;
+    answer first = {0}, second = {0};
+
+    assert_ok(conn->driver->begin(conn, soon(), &err), &err);
+    assert_ok(run_chain(conn, 5, &first, &second, &err), &err);
+    assert_status(PAWL_E_INVALID, run_chain(conn, 0, &first, &second, &err), &err);
+    assert_ok(run_chain(conn, 4, &first, &second, &err), &err);
+    assert_int_equal(25, second.first);
+    assert_ok(conn->driver->commit(conn, soon(), &err), &err);
+    assert_string_equal("4", ask(g->other, test_note("SELECT count(*) FROM %s.t", g->names)));
+}

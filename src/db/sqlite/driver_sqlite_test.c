@@ -65,6 +65,37 @@ PAWL_TEST(each_group_runs_row_by_row_and_comments_do_not_confuse)
     assert_int_equal(a.first[0], 105);
 }
 
+/* ---- chains ---- */
+
+PAWL_TEST(a_chain_is_one_transaction)
+{
+    sqlite_fixture *g =
+        sqlite_fixture_with("-- @stop-unless-changed\n"
+                            "UPDATE t SET y = y WHERE x = :p; SELECT 1 FROM t LIMIT 1;",
+                            "INSERT INTO t VALUES (:p, (SELECT :now)); SELECT count(*) FROM t; "
+                            "INSERT INTO t SELECT NULL, abs(-9223372036854775807 - (:p = 0));");
+    pawl_error err = PAWL_ERROR_INIT;
+    answers first = {0}, second = {0};
+    pawli_param params[] = {{"p", pawli_int(0)}};
+    pawli_op op = op_of(SCRIPT, true, &first), then = op_of(OTHER, true, &second);
+
+    op.params = then.params = params;
+    op.param_count = then.param_count = 1;
+    op.next = &then;
+    assert_status(run(g->conn, &op, &err), PAWL_E_STORE, &err); /* the last statement fails */
+    assert_int_equal(rows_in_t(g), 0);
+    params[0].value = pawli_int(7);
+    assert_ok(run(g->conn, &op, &err), &err); /* the first script stops, the second runs */
+    assert_int_equal(rows_in_t(g), 2);
+    assert_int_equal(first.rows, 0);
+    second = (answers){0};
+    assert_ok(run(g->conn, &op, &err), &err);
+    assert_int_equal(first.rows, 1);
+    assert_int_equal(second.rows, 1);
+    assert_int_equal(second.first[0], 3);
+    assert_int_equal(rows_in_t(g), 4);
+}
+
 /* ---- columns by name ---- */
 
 static const char *const wanted_names[] = {"b", "missing", "a"};

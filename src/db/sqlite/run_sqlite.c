@@ -164,26 +164,63 @@ static void append_lost_transaction(const running *run, pawl_error *err)
                  "; SQLite has rolled back the application's whole transaction");
 }
 
-static pawl_status run_unit(running *run, pawl_error *err)
+static pawl_status op_run(running *run, const pawli_op *op, pawl_error *err)
 {
-    bool snapshot = run->script->uses_now || run->script->count > 1;
+    run->op = op;
+    run->touched = 0;
+    pawl_status st = pawli_sqlite_script_get(run->conn, op, &run->script, err);
+    if (st == PAWL_OK)
+        st = pawli_sqlite_lists_write(run->conn, run->script, op, err);
+    if (st != PAWL_OK)
+        return st;
+    st = op_run_script(run, err);
+    op_clear_bindings(run);
+    return st;
+}
+
+/* What the scripts of a chain need together. */
+typedef struct needs {
+    bool clock;
+    bool snapshot;
+} needs;
+
+/* Prepares the scripts, too: nothing has begun if one of them cannot be. */
+static pawl_status find_needs(pawli_sqlite *conn, const pawli_op *first, needs *ret_needs,
+                              pawl_error *err)
+{
+    pawl_status st = PAWL_OK;
+
+    *ret_needs = (needs){.snapshot = first->next != NULL};
+    for (const pawli_op *op = first; op && st == PAWL_OK; op = op->next) {
+        pawli_sqlite_script *script;
+        st = pawli_sqlite_script_get(conn, op, &script, err);
+        if (st != PAWL_OK)
+            break;
+        ret_needs->clock = ret_needs->clock || script->uses_now;
+        ret_needs->snapshot = ret_needs->snapshot || script->uses_now || script->count > 1;
+    }
+    return st;
+}
+
+static pawl_status run_unit(running *run, const pawli_op *first, const needs *needed,
+                            pawl_error *err)
+{
     pawli_sqlite_unit unit = PAWLI_SQLITE_PLAIN;
-    pawl_status st = pawli_sqlite_unit_open(run->conn, run->op->writes, snapshot, &unit, err);
+    pawl_status st = pawli_sqlite_unit_open(run->conn, first->writes, needed->snapshot, &unit, err);
 
     if (st != PAWL_OK)
         return st;
-    if (run->script->uses_now)
+    if (needed->clock)
         st = pawli_sqlite_clock_read(run->conn, &run->time, err);
     int64_t changes = sqlite3_total_changes64(run->conn->handle);
-    if (st == PAWL_OK)
-        st = op_run_script(run, err);
-    op_clear_bindings(run);
+    for (const pawli_op *op = first; op && st == PAWL_OK; op = op->next)
+        st = op_run(run, op, err);
     /* Nothing is committed for the clock alone. */
-    if (st == PAWL_OK && run->script->uses_now && run->op->writes &&
+    if (st == PAWL_OK && needed->clock && first->writes &&
         sqlite3_total_changes64(run->conn->handle) != changes)
         st = pawli_sqlite_clock_write(run->conn, &run->time, err);
     if (st == PAWL_OK)
-        st = pawli_sqlite_unit_keep(run->conn, unit, run->op->writes, err);
+        st = pawli_sqlite_unit_keep(run->conn, unit, first->writes, err);
     else
         pawli_sqlite_unit_undo(run->conn, unit);
     if (st == PAWL_OK)
@@ -198,19 +235,18 @@ pawl_status pawli_sqlite_run(pawli_conn *base, const pawli_op *op, pawl_mono dea
 {
     pawli_sqlite *conn = (pawli_sqlite *)base;
     running run = {.conn = conn, .op = op};
+    needs needed;
     sqlite3_int64 last_rowid = 0;
 
     conn->deadline = deadline;
     pawl_status st = pawli_sqlite_wait_check(conn, err);
     if (st == PAWL_OK)
-        st = pawli_sqlite_script_get(conn, op, &run.script, err);
-    if (st == PAWL_OK)
-        st = pawli_sqlite_lists_write(conn, run.script, op, err);
+        st = find_needs(conn, op, &needed, err);
     if (st != PAWL_OK)
         return st;
     if (base->foreign || base->exposed)
         last_rowid = sqlite3_last_insert_rowid(conn->handle);
-    st = run_unit(&run, err);
+    st = run_unit(&run, op, &needed, err);
     if (base->foreign || base->exposed) /* the application may still need its own */
         sqlite3_set_last_insert_rowid(conn->handle, last_rowid);
     return st;

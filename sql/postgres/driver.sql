@@ -1,0 +1,14 @@
+-- sql/postgres/driver.sql - statements of PostgreSQL's driver, which other engines do not have.
+
+-- name: claim_ack
+-- As ack, before a claim in the same transaction. The clock is read before the transaction gets its id: that is
+-- when the claim's scan begins.
+SELECT pawl.ack(owner => :owner, ids => :id, fences => :fence)
+FROM (SELECT pg_catalog.set_config('pawl_scan.began', extract(epoch FROM pawl.now())::text, true) AS began
+      OFFSET 0) scan
+WHERE scan.began IS NOT NULL;
+
+-- name: claim_notes
+-- What the claim or reap before it in the transaction has left for the cursor.
+SELECT n.item, n.number, n.at_us FROM pawl.claim_notes() n
+WHERE pg_catalog.current_setting('pawl_scan.notes', true) OPERATOR(pg_catalog.<>) '';
