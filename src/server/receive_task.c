@@ -91,7 +91,7 @@ void pawli_response_done(pawli_response *response)
     *response = (pawli_response){0};
 }
 
-static void write_body(pawli_answer *response, const pawli_ack_content *content)
+static void write_body(pawli_response *response, const pawli_ack_content *content)
 {
     PAWLI_AUTO(pawli_ack) ack = NULL;
     const char *text;

@@ -209,7 +209,7 @@ static postgres_fixture *chain_fixture(void)
     return g;
 }
 
-static pawl_status run_chain(pawli_conn *conn, int64_t x, answer *first, answer *second,
+static pawl_status run_chain(pawli_conn *conn, int64_t x, query_result *first, query_result *second,
                              pawl_error *err)
 {
     pawli_param params[] = {{"x", pawli_int(x)}};
@@ -234,7 +234,7 @@ PAWL_TEST(a_chain_is_one_transaction)
     postgres_fixture *g = chain_fixture();
     pawli_conn *conn = connect_to(g);
     pawl_error err = PAWL_ERROR_INIT;
-    answer first = {0}, second = {0};
+    query_result first = {0}, second = {0};
 
     assert_ok(run_chain(conn, 5, &first, &second, &err), &err);
     assert_string_equal(
@@ -256,7 +256,7 @@ PAWL_TEST(a_chain_whose_commit_fails_has_changed_nothing)
     postgres_fixture *g = chain_fixture();
     pawli_conn *conn = connect_to(g);
     pawl_error err = PAWL_ERROR_INIT;
-    answer first = {0}, second = {0};
+    query_result first = {0}, second = {0};
 
     ask(g->other,
         test_note("ALTER TABLE %s.t ADD UNIQUE (x) DEFERRABLE INITIALLY DEFERRED", g->names));
@@ -273,7 +273,7 @@ PAWL_TEST(a_chain_that_fails_inside_a_transaction_leaves_the_rest)
     postgres_fixture *g = chain_fixture();
     pawli_conn *conn = connect_to(g);
     pawl_error err = PAWL_ERROR_INIT;
-    answer first = {0}, second = {0};
+    query_result first = {0}, second = {0};
 
     assert_ok(conn->driver->begin(conn, soon(), &err), &err);
     assert_ok(run_chain(conn, 5, &first, &second, &err), &err);
