@@ -85,8 +85,8 @@ PAWL_TEST(records_of_leases_have_fields)
     assert_true(fixture_logged_field(f, "took", "fence", "#1"));
     force.by = "an operator";
     assert_ok(pawl_lease_force_release(fixture_store(f), "a lease", &force, NULL, &err), &err);
-    assert_true(fixture_logged_field(f, "taken away", "lease", "a lease"));
-    assert_true(fixture_logged_field(f, "taken away", "taken_by", "an operator"));
+    assert_true(fixture_logged_field(f, "released by force", "lease", "a lease"));
+    assert_true(fixture_logged_field(f, "released by force", "released_by", "an operator"));
 }
 
 PAWL_TEST(records_of_jobs_have_fields)

@@ -47,11 +47,20 @@ static void take_field(char *message, const pawl_log_field *field)
     free(value);
 }
 
-/* "in 4s", "in about 1h": the field is in milliseconds. */
+/* "in 4s", "in about 1m 4s": the field is in milliseconds. */
 static bool is_span(const char *message, const char *number)
 {
-    return (number - message >= 3 && memcmp(number - 3, "in ", 3) == 0) ||
-           (number - message >= 6 && memcmp(number - 6, "about ", 6) == 0);
+    const char *before = number - 2;
+
+    if (number - message >= 3 && memcmp(number - 3, "in ", 3) == 0)
+        return true;
+    if (number - message >= 6 && memcmp(number - 6, "about ", 6) == 0)
+        return true;
+    if (before <= message || before[1] != ' ' || !isalpha((unsigned char)*before))
+        return false;
+    while (before > message && isdigit((unsigned char)before[-1]))
+        before--;
+    return isdigit((unsigned char)*before) && is_span(message, before);
 }
 
 /* The value that begins at `at`; its size in *ret_size. */

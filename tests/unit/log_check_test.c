@@ -42,5 +42,7 @@ PAWL_TEST(commands_and_spans_are_no_values)
     expect_found(NULL, "stop all workers and run 'pawl migrate --reset-clock'", NULL);
     expect_found(NULL, "retrying in about 4s", NULL);
     expect_found(NULL, "next probe in 30s", NULL);
+    expect_found(NULL, "retrying in about 1m 4s", NULL);
+    expect_found("4s", "the lease is 4s", NULL);
     expect_found(NULL, "this machine's clock is the store's", NULL);
 }
