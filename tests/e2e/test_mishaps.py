@@ -306,7 +306,7 @@ def test_sigterm_under_load_loses_nothing_and_leaves_nothing_leased(scene):
     assert bank.end(signal.SIGTERM) == 0
     assert scene.bank.db.json("inbox", "ls", "--state", "processing") == []
     start_bank()
-    until(lambda: scene.shop.db.json("ls", "--state", "ready,running") == [])
+    until(lambda: scene.shop.db.json("ls", "--state", "scheduled,ready,running") == [])
     assert shop.end(signal.SIGTERM) == 0
     assert {message["state"] for message in scene.shop.db.json("ls", "--limit", "1000")} == {"done"}
     arrived = [scene.bank.db.run("show", message["work_id"], "--payload").stdout
