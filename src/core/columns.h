@@ -1,6 +1,6 @@
 /*
- * src/core/columns.h - the columns of the wide rows, once: of results, which the core reads by name,
- * and of row tables, which it sends.
+ * src/core/columns.h - the columns of the wide rows, once: of results, which the core reads by
+ * name, and of row tables, which it sends.
  *
  * scripts/embed-sql.py reads these lists, too: PAWLI_MESSAGE_COLUMNS becomes the part
  * "message_columns" of the SQL files (docs/internals/database-layer.md), and the columns of the row

@@ -317,8 +317,8 @@ void pawl_receiver_inproc(void *context, const pawl_envelope *envelope, pawl_rep
 
     process_inproc(receiver, envelope, &response);
     pawli_process_count(receiver, &response);
-    pawl_send_report_of_http(response.status, NULL, response.body, response.body_size, error, &outcome,
-                             &body);
+    pawl_send_report_of_http(response.status, NULL, response.body, response.body_size, error,
+                             &outcome, &body);
     if (response.retry_after > 0)
         outcome.retry_after_ms = response.retry_after * 1000;
     pawl_reply_send(reply, &outcome);

@@ -80,12 +80,13 @@ PAWL_TEST(health_reports_delivery_and_worker)
     receiver_start(s);
     r = get(s, "/health");
     assert_int_equal(200, r->status);
-    assert_string_equal("{\"status\":\"ok\",\"ready\":true,\"database\":\"ok\",\"running\":0,"
-                        "\"waiting\":0,\"refused\":{\"connections\":0,\"connections_per_ip\":0,"
-                        "\"buffered_bytes\":0,\"headers\":0,\"body\":0,\"waiting\":0,\"timeout\":0},"
-                        "\"delivery\":{\"status\":\"ok\",\"destinations\":{}},"
-                        "\"worker\":{\"status\":\"ok\",\"breaker\":\"closed\",\"failing\":[]}}",
-                        r->body);
+    assert_string_equal(
+        "{\"status\":\"ok\",\"ready\":true,\"database\":\"ok\",\"running\":0,"
+        "\"waiting\":0,\"refused\":{\"connections\":0,\"connections_per_ip\":0,"
+        "\"buffered_bytes\":0,\"headers\":0,\"body\":0,\"waiting\":0,\"timeout\":0},"
+        "\"delivery\":{\"status\":\"ok\",\"destinations\":{}},"
+        "\"worker\":{\"status\":\"ok\",\"breaker\":\"closed\",\"failing\":[]}}",
+        r->body);
     assert_int_equal(PAWL_E_MISUSE,
                      pawl_receiver_set_health_sources(s->receiver, NULL, NULL, &err));
 }

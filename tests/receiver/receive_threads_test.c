@@ -542,9 +542,10 @@ PAWL_TEST(health_reports_readiness)
     receiver_start(s);
     r = get(s, "/health");
     assert_int_equal(200, r->status);
-    assert_string_equal("{\"status\":\"ok\",\"ready\":true,\"database\":\"ok\",\"running\":0,"
-                        "\"waiting\":0,\"refused\":{\"connections\":0,\"connections_per_ip\":0,"
-                        "\"buffered_bytes\":0,\"headers\":0,\"body\":0,\"waiting\":0,\"timeout\":0}}",
-                        r->body);
+    assert_string_equal(
+        "{\"status\":\"ok\",\"ready\":true,\"database\":\"ok\",\"running\":0,"
+        "\"waiting\":0,\"refused\":{\"connections\":0,\"connections_per_ip\":0,"
+        "\"buffered_bytes\":0,\"headers\":0,\"body\":0,\"waiting\":0,\"timeout\":0}}",
+        r->body);
     assert_string_equal(r->body, get(s, "/_rf/health")->body);
 }
