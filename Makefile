@@ -10,6 +10,8 @@
 #   make clean      remove what was built
 SHELL := /bin/bash
 PREFIX ?= /usr/local
+# make defines LINT itself, as 'lint'
+LINT := $(if $(filter default,$(origin LINT)),,$(LINT))
 RELEASE := build/run
 
 .PHONY: all run run-orders test test-full proof bench lint format install clean
