@@ -218,30 +218,31 @@ static bool db_pause(const pawli_db *db, const pawli_op *op, pawl_status st, int
 }
 
 /* The only loop that repeats an op, with one policy. */
-pawl_status pawli_db_run(pawli_db *db, const pawli_op *given, pawl_error *err)
+pawl_status pawli_db_run(pawli_db *db, const pawli_op *op, pawl_error *err)
 {
     pawl_mono deadline = pawli_db_deadline(db);
-    pawli_pool *pool = !given->writes && db->readers ? db->readers : db->writers;
+    pawli_pool *pool = !op->writes && db->readers ? db->readers : db->writers;
     pawl_status st = pawli_db_check_process(db, err);
-    pawli_op op = *given;
+    pawli_op current = *op; /* changes after a commit in doubt */
     bool in_doubt = false;
 
-    if (st == PAWL_OK && (op.writes || pool == db->exclusive))
+    if (st == PAWL_OK && (current.writes || pool == db->exclusive))
         st = pawli_db_check_thread(db, err);
     if (st != PAWL_OK)
         return st;
     uint64_t interrupts_seen = pawli_pool_interrupts(pool);
     for (int tries = 0;; tries++) {
-        st = db_run_once(db, pool, interrupts_seen, &op, deadline, err);
+        st = db_run_once(db, pool, interrupts_seen, &current, deadline, err);
         pawli_clock_log(db);
-        if (op.resolves && st == PAWL_E_IN_DOUBT) {
+        if (current.resolves && st == PAWL_E_IN_DOUBT) {
             in_doubt = true;
-            op.sql = op.resolve_sql;
-            op.merges = false;
+            current.sql = current.resolve_sql;
+            current.merges = false;
         }
-        if (!is_retryable(&op, st, tries, in_doubt) || !db_pause(db, &op, st, tries, deadline))
+        if (!is_retryable(&current, st, tries, in_doubt) ||
+            !db_pause(db, &current, st, tries, deadline))
             break;
-        if (op.resolves && pawli_pool_interrupts(pool) != interrupts_seen) {
+        if (current.resolves && pawli_pool_interrupts(pool) != interrupts_seen) {
             st = pawli_fail(err, PAWL_E_INTERRUPTED, "interrupted while waiting to retry");
             break;
         }

@@ -99,7 +99,8 @@ static pawl_status chain_prepare(pawli_postgres *conn, const pawli_op *op,
 {
     pawl_status st = PAWL_OK;
 
-    for (chain->count = 0; op && st == PAWL_OK; op = op->next) {
+    chain->count = 0;
+    do {
         pawli_postgres_step *step = &chain->steps[chain->count];
         *step = (pawli_postgres_step){.op = op};
         st = pawli_postgres_translate(conn, op->sql, &step->statement, err);
@@ -109,7 +110,8 @@ static pawl_status chain_prepare(pawli_postgres *conn, const pawli_op *op,
             st = pawli_postgres_encode(&conn->values[chain->count], step->statement, op,
                                        &step->params, err);
         chain->count++;
-    }
+        op = op->next;
+    } while (op && st == PAWL_OK);
     return st;
 }
 
