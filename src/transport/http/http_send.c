@@ -7,7 +7,7 @@
 
 #include <pawl/sys/transport.h>
 
-#include "address.h"
+#include "public_address.h"
 #include "fail.h"
 #include "http_private.h"
 #include "platform.h"

@@ -15,7 +15,7 @@
 
 #include <pawl/services.h>
 
-#include "address.h"
+#include "public_address.h"
 #include "fail.h"
 #include "scheme.h"
 #include "scope.h"

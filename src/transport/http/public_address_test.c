@@ -1,5 +1,5 @@
-/* src/transport/http/address_test.c - public and non-public addresses. */
-#include "address.h"
+/* src/transport/http/public_address_test.c - public and non-public addresses. */
+#include "public_address.h"
 
 #include "test.h"
 

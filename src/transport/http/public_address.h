@@ -1,6 +1,6 @@
-/* src/transport/http/address.h - checking whether an IP address is public. */
-#ifndef PAWLI_ADDRESS_H
-#define PAWLI_ADDRESS_H
+/* src/transport/http/public_address.h - checking whether an IP address is public. */
+#ifndef PAWLI_PUBLIC_ADDRESS_H
+#define PAWLI_PUBLIC_ADDRESS_H
 
 #include <stdbool.h>
 
