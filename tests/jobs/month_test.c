@@ -48,5 +48,6 @@ PAWL_TEST(a_month_with_three_schedulers_has_every_occurrence_once)
            " times, %" PRId64 " jobs with it\n",
            c->overlaps, c->misfires, c->waited, c->triggered, c->puts + c->switches, c->deletes,
            c->clock_back, c->rewound);
-    check_coverage(c, postgres); /* SQLite never shows less than it has written */
+    if (!all.seed_chosen)
+        check_coverage(c, postgres); /* SQLite never shows less than it has written */
 }

@@ -12,7 +12,8 @@ void campaign_init(campaign *c, const char *name, long reduced, long whole)
     uint64_t seed = test_setting(seed_variable, 0);
     uint64_t usual = (uint64_t)test_choose(reduced, whole);
 
-    *c = (campaign){.seed_variable = seed_variable, .first_seed = seed ? seed : 1};
+    *c = (campaign){
+        .seed_variable = seed_variable, .first_seed = seed ? seed : 1, .seed_chosen = seed != 0};
     c->count = test_setting(test_note("%s_COUNT", name), seed ? 1 : usual);
 }
 

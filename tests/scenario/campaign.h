@@ -20,6 +20,7 @@ typedef struct campaign {
     const char *seed_variable; /* reproduces the finding; may be NULL */
     uint64_t first_seed;
     uint64_t count;
+    bool seed_chosen; /* by the environment: one history covers little */
     /* the results */
     uint64_t played;
     uint64_t failed_seed;
