@@ -15,6 +15,16 @@ static bool is_word(char c)
     return isalnum((unsigned char)c) || c == '_';
 }
 
+/* Twice: a test that lets one allocation fail means one of the library's. */
+static char *copy(const char *text, size_t size)
+{
+    char *copied = strndup(text, size);
+
+    if (!copied && !(copied = strndup(text, size)))
+        abort();
+    return copied;
+}
+
 /* As whole words only: a topic 't' is not part of "attempt". */
 static void take(char *message, const char *value, size_t size)
 {
@@ -30,10 +40,8 @@ static void take(char *message, const char *value, size_t size)
 /* As log.c writes it: one line, and long values truncated. */
 static void take_field(char *message, const pawl_log_field *field)
 {
-    char *value = strdup(field->value);
+    char *value = copy(field->value, strlen(field->value));
 
-    if (!value)
-        abort();
     for (char *at = value; *at; at++)
         if ((unsigned char)*at < 0x20)
             *at = ' ';
@@ -109,16 +117,14 @@ static void take_fields(char *message, const pawl_log_record *record)
 
 char *log_check(const pawl_log_record *record)
 {
-    char *message = strdup(record->message);
+    char *message = copy(record->message, strlen(record->message));
     char *found = NULL;
     size_t size;
 
-    if (!message)
-        abort();
     take_fields(message, record);
     for (const char *at = message; *at && !found && strlen(message) < LINE_MAX_SIZE; at++)
-        if (is_value(message, at, &size) && !(found = strndup(at, size)))
-            abort();
+        if (is_value(message, at, &size))
+            found = copy(at, size);
     free(message);
     return found;
 }
