@@ -80,7 +80,7 @@ pawl_status pawli_sqlite_clock_write(pawli_sqlite *conn, const pawli_sqlite_time
                                      pawl_error *err);
 
 /* wal_sqlite.c: from now on pawl runs the checkpoints, after commits on this handle. */
-void pawli_sqlite_wal_watch(pawli_sqlite *conn, int page_size);
+int pawli_sqlite_wal_watch(pawli_sqlite *conn, int page_size);
 pawl_status pawli_sqlite_checkpoint(pawli_conn *base, pawl_error *err);
 
 /* driver_sqlite.c */

@@ -139,7 +139,7 @@ static pawl_status use_wal(pawli_sqlite *conn, pawl_error *err)
 {
     pragma_value mode = {""}, page_size = {""};
     pawl_status st;
-    int tries = 0;
+    int tries = 0, code = SQLITE_OK;
 
     do
         st = sqlite_pragma(conn, "PRAGMA journal_mode = WAL", &mode, err);
@@ -152,8 +152,8 @@ static pawl_status use_wal(pawli_sqlite *conn, pawl_error *err)
     if (st == PAWL_OK)
         st = sqlite_pragma(conn, "PRAGMA page_size", &page_size, err);
     if (st == PAWL_OK)
-        pawli_sqlite_wal_watch(conn, (int)strtol(page_size.text, NULL, 10));
-    return st;
+        code = pawli_sqlite_wal_watch(conn, (int)strtol(page_size.text, NULL, 10));
+    return code == SQLITE_OK ? st : pawli_sqlite_fail(conn, code, "open", err);
 }
 
 static pawl_status sqlite_prepare(pawli_sqlite *conn, pawl_error *err)

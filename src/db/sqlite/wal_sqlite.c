@@ -8,10 +8,14 @@
  * as often as is useful under load. Here, beyond 16 MB a passive checkpoint runs after a commit;
  * beyond 64 MB, which means that a reader has blocked checkpoints for long, one attempt is made
  * to also truncate the file. A checkpoint that does not succeed is not an error: the commit
- * before it stands, and the next commit tries again.
+ * before it stands, and the next commit tries again. While several processes write all the time,
+ * no attempt to truncate may succeed; but the log soon begins again at the start of its file, and
+ * journal_size_limit makes SQLite shorten the file then.
  */
-#define PASSIVE_BYTES INT64_C(16777216)  /* 16 MB */
-#define TRUNCATE_BYTES INT64_C(67108864) /* 64 MB */
+#define PASSIVE_BYTES INT64_C(16777216) /* 16 MB */
+#define TRUNCATE_BYTES 67108864         /* 64 MB */
+#define TEXT_OF(number) TEXT_OF_EXPANDED(number)
+#define TEXT_OF_EXPANDED(number) #number
 
 /* Moves what can be moved without waiting. */
 static int wal_move(pawli_sqlite *conn, const char *database, int mode)
@@ -54,10 +58,12 @@ pawl_status pawli_sqlite_checkpoint(pawli_conn *base, pawl_error *err)
     return code == SQLITE_OK ? PAWL_OK : pawli_sqlite_fail(conn, code, "checkpoint", err);
 }
 
-void pawli_sqlite_wal_watch(pawli_sqlite *conn, int page_size)
+int pawli_sqlite_wal_watch(pawli_sqlite *conn, int page_size)
 {
     conn->page_size = page_size;
     sqlite3_wal_hook(conn->handle, after_commit, conn);
+    return sqlite3_exec(conn->handle, "PRAGMA journal_size_limit = " TEXT_OF(TRUNCATE_BYTES), NULL,
+                        NULL, NULL);
 }
 
 /* ---- fencing tokens are never issued twice ---- */

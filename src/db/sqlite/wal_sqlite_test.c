@@ -86,3 +86,23 @@ PAWL_TEST(a_long_reader_lets_the_log_grow_and_blocks_no_caller)
     send_megabytes(store, 1);
     assert_int_equal(size_of(log), 0);
 }
+
+PAWL_TEST(a_log_that_has_grown_shrinks_when_another_process_has_written_it_back)
+{
+    const char *path = test_note("%s/wal.db", test_directory());
+    const char *log = test_note("%s-wal", path);
+    pawl_store *store = open_store(path);
+    sqlite3 *reader = NULL;
+
+    send_megabytes(store, 1);
+    assert_int_equal(sqlite3_open(path, &reader), SQLITE_OK);
+    test_defer(close_handle, reader);
+    assert_int_equal(
+        sqlite3_exec(reader, "BEGIN; SELECT count(*) FROM pawl_body", NULL, NULL, NULL), SQLITE_OK);
+    send_megabytes(store, 80);
+    /* From here on the log begins again at every commit, so none sees a long one to truncate. */
+    assert_int_equal(sqlite3_exec(reader, "COMMIT; PRAGMA wal_checkpoint", NULL, NULL, NULL),
+                     SQLITE_OK);
+    send_megabytes(store, 1);
+    assert_true(size_of(log) <= 64 * MEGABYTE);
+}
