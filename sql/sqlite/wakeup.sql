@@ -1,4 +1,4 @@
--- sql/sqlite/wakeup.sql - when the next message is ready, and which workers are idle.
+-- sql/sqlite/wakeup.sql - when the next message is ready, and at which destinations.
 
 -- name: next_due
 -- The clock, and when the next message is ready, which may be in the past: unlike in PostgreSQL, there are no
@@ -82,15 +82,3 @@ WHERE id IN (SELECT q.id
              LIMIT :limit);
 
 SELECT changes();
-
--- name: idle
--- Nothing to register: an idle worker sees every commit itself (docs/internals/wake-ups.md).
-SELECT :idle_worker, :present WHERE 0;
-
--- name: busy
--- Nothing to remove: idle workers are not registered.
-SELECT :idle_worker WHERE 0;
-
--- name: snapshot_passed
--- Always true, because there is one writer at a time.
-SELECT :epoch, 1;

@@ -24,8 +24,8 @@
     X(RETRY_MAX, retry_max) X(RETRY_JITTER, retry_jitter) X(COUNT_ALL, count_all)
 
 /*
- * What else a row of messages or records may have: of a list, of dead_claim, and of a claim on
- * PostgreSQL.
+ * What else a row of messages or records may have: of a list, of dead_claim, and of a claim where the
+ * engine reports it.
  */
 #define PAWLI_EXTRA_COLUMNS(X) \
     X(MATCHES, matches) X(BOUNDED, bounded) X(CALLS, calls) X(LANE, lane) X(CLOCK, clock)

@@ -4,7 +4,6 @@
 
 #include "batch_update.h"
 #include "claim_check.h"
-#include "cursor_run.h"
 #include "fail.h"
 #include "log.h"
 #include "message_private.h"
@@ -38,28 +37,22 @@ static pawl_status queue_claim(pawl_store *store, pawl_owner owner, const pawli_
                                pawl_error *err)
 {
     bool remote = options->destinations != NULL;
-    pawli_cursor *cursor = remote ? &store->remote_cursor : &store->claim_cursor;
-    pawli_cursor_notes notes = {.last_lane = atomic_load(&store->claimed_lane)};
-    pawli_param params[] = {
+    pawli_param params[7] = {
         {"owner", pawli_uuid(owner.bytes)},
         {"owner_name", pawli_text(name)},
         {"lease", pawli_span_ms(lease_ms)},
         {"limit", pawli_int(limit)},
-        {"topics", pawli_texts(options->topics, options->topic_count)},
-        {"after_lane", pawli_int(notes.last_lane)},
-        {"most", pawli_int(limit)},
     };
+    size_t param_count = 4;
     pawli_op op = {
         .sql = remote ? PAWLI_SQL_CLAIM_REMOTE : PAWLI_SQL_CLAIM,
         .writes = true,
         .params = params,
-        .param_count = PAWLI_COUNT(params),
         .columns = &pawli_message_columns,
         .on_row = pawli_messages_on_row,
         .on_start = pawli_messages_on_start,
         .context = list,
     };
-
     size_t acked = 0;
     pawli_op ack = {
         .sql = PAWLI_SQL_ACK,
@@ -70,25 +63,26 @@ static pawl_status queue_claim(pawl_store *store, pawl_owner owner, const pawli_
         .on_row = pawli_count_on_row,
         .on_start = pawli_count_on_start,
         .context = &acked,
+        .next = &op,
     };
 
     if (remote) {
-        params[4] = (pawli_param){"destinations",
-                                  pawli_texts(options->destinations, options->destination_count)};
-        params[5] = (pawli_param){
+        params[param_count++] = (pawli_param){
+            "destinations", pawli_texts(options->destinations, options->destination_count)};
+        params[param_count++] = (pawli_param){
             "limits", pawli_ints(options->destination_limits, options->destination_count)};
-        params[6].value = pawli_int(highest_limit(options, limit));
+        params[param_count++] = (pawli_param){"most", pawli_int(highest_limit(options, limit))};
+    } else {
+        params[param_count++] =
+            (pawli_param){"topics", pawli_texts(options->topics, options->topic_count)};
     }
+    op.param_count = param_count;
     /* A message sent from here on may be missed by this claim; it ends the next
      * pawl_queue_wait(). */
     atomic_store(&store->sent_before_claim, pawli_wake_sent(pawli_db_wake(store->db)));
-    pawl_status st = pawli_cursor_run(store, cursor, acks->row_count > 0 ? &ack : NULL, &op,
-                                      queue_is_empty, &notes, err);
+    pawl_status st = pawli_store_scan(store, acks->row_count > 0 ? &ack : &op, queue_is_empty, err);
     if (st != PAWL_OK)
         return st;
-    if (!remote)
-        atomic_store(&store->claimed_lane, notes.last_lane);
-    atomic_fetch_add(&cursor->since_note, (unsigned)pawl_messages_count(list));
     if (ret_acked)
         *ret_acked = acked;
     pawli_log(&store->log, PAWL_LOG_DEBUG, "outbox", "{owner} claimed {count} messages",

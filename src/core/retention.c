@@ -3,7 +3,6 @@
 #include <pawl/queue.h>
 
 #include "batch_update.h"
-#include "cursor_run.h"
 #include "fail.h"
 #include "bounds.h"
 #include "log.h"
@@ -66,17 +65,9 @@ pawl_status pawl_queue_reap(pawl_store *store, size_t *ret_changed, pawl_scan *r
 
     if (!store)
         return pawli_fail(err, PAWL_E_INVALID, "the store must not be NULL");
-    pawl_wall seen = pawli_cursor_seen(&store->claim_cursor);
-    pawl_wall seen_remote = pawli_cursor_seen(&store->remote_cursor);
-    pawli_cursor_notes notes = {0};
-    pawl_status st =
-        pawli_cursor_run(store, &store->reap_cursor, NULL, &op, read_nothing, &notes, err);
+    pawl_status st = pawli_store_scan(store, &op, read_nothing, err);
     if (st != PAWL_OK)
         return st;
-    if (notes.clock.us != 0) { /* possibly a clock reading that no claim saw */
-        pawli_cursor_clock(&store->claim_cursor, seen, notes.clock);
-        pawli_cursor_clock(&store->remote_cursor, seen_remote, notes.clock);
-    }
     if (scanned.changed > 0)
         pawli_log(&store->log, PAWL_LOG_INFO, "outbox", "reaped {count} expired leases",
                   pawli_logged_number("count", (int64_t)scanned.changed));
@@ -118,7 +109,7 @@ pawl_status pawl_queue_prune(pawl_store *store, int64_t keep_ms, size_t *ret_cha
                        ret_changed, ret_scan, err);
 }
 
-/* What a call read, and the last lane of it (SQLite). */
+/* What a call read, and the last lane of it, if the engine reports it. */
 typedef struct compacted {
     pawli_scanned scanned;
     int64_t last_lane;

@@ -89,9 +89,6 @@ pawl_status pawl_store_open(const char *url, const pawl_store_options *opts, paw
     if (!store)
         return pawli_fail(err, PAWL_E_NOMEM, "out of memory for the store");
     pthread_mutex_init(&store->stats_lock, NULL);
-    pawli_cursor_init(&store->claim_cursor, &pawli_cursor_usual);
-    pawli_cursor_init(&store->remote_cursor, &pawli_cursor_usual);
-    pawli_cursor_init(&store->reap_cursor, &pawli_cursor_usual);
     pawli_wake_init(&store->job_wake);
     store->log = options.log;
     store->backoff_local = options.backoff_local;
@@ -120,9 +117,6 @@ void pawl_store_close(pawl_store *store)
         return;
     pawl_outbox_stats_free(store->stats);
     pthread_mutex_destroy(&store->stats_lock);
-    pawli_cursor_done(&store->claim_cursor);
-    pawli_cursor_done(&store->remote_cursor);
-    pawli_cursor_done(&store->reap_cursor);
     pawli_wake_done(&store->job_wake);
     pawli_db_free(store->db);
     free(store);
@@ -176,6 +170,15 @@ void pawli_store_changed(pawl_store *store)
 pawl_status pawli_store_write(pawl_store *store, const pawli_op *op, pawl_error *err)
 {
     pawl_status st = pawli_db_run(store->db, op, err);
+
+    pawli_store_changed(store);
+    return st;
+}
+
+pawl_status pawli_store_scan(pawl_store *store, const pawli_op *ops,
+                             bool (*found_nothing)(const void *context), pawl_error *err)
+{
+    pawl_status st = pawli_db_scan(store->db, ops, found_nothing, err);
 
     pawli_store_changed(store);
     return st;

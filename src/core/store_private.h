@@ -8,7 +8,6 @@
 #include <pawl/outbox.h>
 #include <pawl/store.h>
 
-#include "cursor.h"
 #include "db.h"
 
 struct pawl_store {
@@ -20,16 +19,11 @@ struct pawl_store {
     int64_t inbox_keep_ms;
     int64_t inbox_retry_window_ms;
     atomic_bool warned_of_keep;
-    uint64_t inbox_holder;     /* identifies this store among all that mark messages of the inbox */
-    atomic_llong claimed_lane; /* the lane claimed last, for round-robin (PostgreSQL) */
-    atomic_llong
-        compacted_lane; /* the lane that compact_stats read last; 0: begin again (SQLite) */
+    uint64_t inbox_holder; /* identifies this store among all that mark messages of the inbox */
+    atomic_llong compacted_lane;        /* the lane that compact_stats read last; 0: begin again */
     atomic_uint claims_since_reap;      /* counts claims with `reap` */
     _Atomic uint64_t sent_before_claim; /* the wake counter when the last claim began */
-    pawli_cursor claim_cursor;
-    pawli_cursor remote_cursor; /* of claims for destinations; local claims do not need its lanes */
-    pawli_cursor reap_cursor;
-    pawli_wake job_wake; /* signaled when a job has changed */
+    pawli_wake job_wake;                /* signaled when a job has changed */
     pthread_mutex_t stats_lock;
     pawl_outbox_stats *stats; /* the last result, guarded by stats_lock; NULL: none, or stale */
     pawl_mono stats_read_at;
@@ -37,6 +31,9 @@ struct pawl_store {
 
 /* Runs a writing op; every such op must go through here, because it invalidates cached counts. */
 pawl_status pawli_store_write(pawl_store *store, const pawli_op *op, pawl_error *err);
+/* The same for ops whose last one scans the queue: pawli_db_scan(). */
+pawl_status pawli_store_scan(pawl_store *store, const pawli_op *ops,
+                             bool (*found_nothing)(const void *context), pawl_error *err);
 /* Invalidates the cached counts. */
 void pawli_store_changed(pawl_store *store);
 

@@ -109,6 +109,8 @@ pawl_status pawli_db_new(const char *url, const pawl_store_options *opts, pawli_
         .clock = &db->clock,
     };
     st = make_pools(db, opts->pool_size, err);
+    if (st == PAWL_OK && db->settings.driver->scanner_new)
+        st = db->settings.driver->scanner_new(db, &db->scanner, err);
     if (st != PAWL_OK)
         return st;
     *ret_db = pawli_db_take(&db);
@@ -119,6 +121,8 @@ void pawli_db_free(pawli_db *db)
 {
     if (!db)
         return;
+    if (db->scanner)
+        db->settings.driver->scanner_free(db->scanner);
     pawli_group_free(db->group);
     pawli_pool_free(db->readers);
     if (db->exclusive != db->writers)
@@ -252,6 +256,18 @@ pawl_status pawli_db_run(pawli_db *db, const pawli_op *op, pawl_error *err)
                           "the result of the commit was lost and the database did not respond "
                           "again: send the same message id again");
     return st;
+}
+
+pawl_status pawli_db_scan(pawli_db *db, const pawli_op *ops,
+                          bool (*found_nothing)(const void *context), pawl_error *err)
+{
+    return db->scanner ? db->settings.driver->scan(db->scanner, ops, found_nothing, err)
+                       : pawli_db_run(db, ops, err);
+}
+
+pawli_scanner *pawli_db_scanner(pawli_db *db)
+{
+    return db->scanner;
 }
 
 void pawli_db_interrupt(pawli_db *db)

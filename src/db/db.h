@@ -14,8 +14,6 @@
 #include "scope.h"
 #include "wake.h"
 
-typedef struct pawli_db pawli_db;
-
 /* Does not connect yet. Everything in `opts` is copied. */
 pawl_status pawli_db_new(const char *url, const pawl_store_options *opts, pawli_db **ret_db,
                          pawl_error *err);
@@ -29,6 +27,17 @@ const pawli_driver *pawli_db_driver(const pawli_db *db);
  * were lost with nothing in doubt are retried until the timeout.
  */
 pawl_status pawli_db_run(pawli_db *db, const pawli_op *op, pawl_error *err);
+
+/*
+ * Runs a writing op that scans the queue in its order, or one op and then such an op: `ops` is a
+ * chain that ends with the scan. The engine may start it where it knows that no earlier row can be
+ * ready. If the scan started too far on and `found_nothing(context of its op)`, it is run once
+ * more, alone.
+ */
+pawl_status pawli_db_scan(pawli_db *db, const pawli_op *ops,
+                          bool (*found_nothing)(const void *context), pawl_error *err);
+/* For tests. NULL: the engine needs none. */
+pawli_scanner *pawli_db_scanner(pawli_db *db);
 
 /* Ends all running and waiting calls with PAWL_E_INTERRUPTED. Any thread. */
 void pawli_db_interrupt(pawli_db *db);

@@ -22,9 +22,10 @@ struct pawli_db {
     pawli_db_settings settings;
     pawli_clock_memory clock;
     pawli_pool *writers;
-    pawli_pool *readers;   /* NULL: reading ops use a writer */
-    pawli_pool *exclusive; /* for transactions over several calls; may be the writers */
-    pawli_group *group;    /* NULL: writers do not share commits */
+    pawli_pool *readers;    /* NULL: reading ops use a writer */
+    pawli_pool *exclusive;  /* for transactions over several calls; may be the writers */
+    pawli_group *group;     /* NULL: writers do not share commits */
+    pawli_scanner *scanner; /* NULL: the engine needs none */
     pawli_wake wake;
 };
 

@@ -1,8 +1,9 @@
 /*
  * src/db/driver.h - the interface of an engine. sqlite/ and postgres/ each implement one table.
  *
- * A connection is used by one thread at a time, except for interrupt(). Drivers know nothing about
- * queues: they run ops (op.h), transactions and schema text.
+ * A connection is used by one thread at a time, except for interrupt(). Connections know nothing
+ * about queues: they run ops (op.h), transactions and schema text. What an engine needs for a whole
+ * store is above them: its scanner, and how its waiters wait.
  */
 #ifndef PAWLI_DRIVER_H
 #define PAWLI_DRIVER_H
@@ -28,6 +29,7 @@ typedef struct pawli_installed {
     char code_digest[PAWLI_DIGEST_SIZE];
 } pawli_installed;
 
+typedef struct pawli_db pawli_db; /* db.h */
 typedef struct pawli_driver pawli_driver;
 typedef struct pawli_statements pawli_statements; /* the engine's SQL, names filled in */
 
@@ -90,10 +92,15 @@ typedef struct pawli_commit_events {
     bool echo;    /* the waiter's own notification came back */
 } pawli_commit_events;
 
+/* What a store knows about its scans of the queue. Each driver that needs one defines it. */
+typedef struct pawli_scanner pawli_scanner;
+
+/* How the waiters of an engine learn of commits by others: waiter_private.h. */
+typedef struct pawli_wait_method pawli_wait_method;
+
 struct pawli_driver {
     const char *name;         /* "sqlite", "postgres" */
     bool single_writer;       /* only one writing connection makes sense */
-    bool keeps_positions;     /* claims start at positions (claim-cursor.md) */
     size_t max_payload_bytes; /* largest value in one row, less room for the other columns */
 
     /* Connects. `deadline` bounds everything. */
@@ -111,6 +118,15 @@ struct pawli_driver {
      * the connection cannot be used again.
      */
     pawl_status (*run)(pawli_conn *conn, const pawli_op *op, pawl_mono deadline, pawl_error *err);
+
+    /*
+     * For pawli_db_scan(): a store's scanner, and running ops with it. They call pawli_db_run().
+     * NULL: a scan is an op as any other.
+     */
+    pawl_status (*scanner_new)(pawli_db *db, pawli_scanner **ret_scanner, pawl_error *err);
+    void (*scanner_free)(pawli_scanner *scanner);
+    pawl_status (*scan)(pawli_scanner *scanner, const pawli_op *ops,
+                        bool (*found_nothing)(const void *context), pawl_error *err);
 
     /* A transaction over several runs. begin() takes the write lock at once on SQLite. */
     pawl_status (*begin)(pawli_conn *conn, pawl_mono deadline, pawl_error *err);
@@ -156,11 +172,7 @@ struct pawli_driver {
     /* Makes the running call end soon. Any thread. */
     void (*interrupt)(pawli_conn *conn);
 
-    /*
-     * Whether senders notify only the workers that are registered as idle. Otherwise a commit
-     * listener gets every commit.
-     */
-    bool registers_idle_workers;
+    const pawli_wait_method *wait_method;
     /* `token` distinguishes the waiter's own notifications from those of others.
      * PAWL_E_UNSUPPORTED: no other connection can write (SQLite in memory). */
     pawl_status (*listener_open)(const pawli_db_settings *settings, const char *token,

@@ -14,25 +14,6 @@
 /* How long opening the commit listener may take, and the pause after a failure. */
 #define OPEN_US INT64_C(5000000)
 #define OPEN_AGAIN_US INT64_C(5000000)
-/* Polling starts at FIRST_POLL_US and doubles. When a write is in progress, it starts at
- * WRITE_POLL_US and grows by half, so that a commit is noticed at most a third later than it is
- * durable. */
-#define FIRST_POLL_US INT64_C(50000)
-#define WRITE_POLL_US INT64_C(250)
-/* Limits how often a waiter reacts to commits that have no messages for it. */
-#define FIRST_QUIET_US INT64_C(1000)
-#define LONGEST_QUIET_US INT64_C(50000)
-
-/* The state of one wait. */
-typedef struct waiting {
-    pawl_mono deadline;
-    pawl_mono max_until;   /* the maximum duration of the wait has passed */
-    int64_t poll_us;       /* the current poll interval */
-    pawl_mono next_poll;   /* the next poll for a commit */
-    pawl_mono quiet_until; /* the listener's descriptor is ignored until then */
-    int64_t quiet_us;      /* the last such pause */
-    uint64_t stopped;      /* the wake's interrupt counter when the wait began */
-} waiting;
 
 pawl_status pawli_waiter_new(pawli_db *db, const pawli_waiter_options *opts,
                              pawli_waiter **ret_waiter, pawl_error *err)
@@ -43,26 +24,33 @@ pawl_status pawli_waiter_new(pawli_db *db, const pawli_waiter_options *opts,
         return pawli_fail(err, PAWL_E_NOMEM, "out of memory for a waiting worker");
     waiter->db = db;
     waiter->driver = db->settings.driver;
+    waiter->method = waiter->driver->wait_method;
     waiter->options = opts ? *opts : (pawli_waiter_options)PAWLI_WAITER_OPTIONS_INIT;
     pawli_uuid_new(waiter->id);
     pawli_uuid_format(waiter->id, waiter->token);
     atomic_init(&waiter->called, false);
     waiter->watched_fd = -1;
     waiter->reopen_at = pawli_mono_now();
-    waiter->idle_worker.erased.us = INT64_MIN / 2;
-    if (!pawli_wake_register(&db->wake, &waiter->wake_fd)) {
-        free(waiter);
-        return pawli_fail(err, PAWL_E_NOMEM, "out of descriptors for a waiting worker");
+    pawl_status st = PAWL_OK;
+    if (!pawli_wake_register(&db->wake, &waiter->wake_fd))
+        st = pawli_fail(err, PAWL_E_NOMEM, "out of descriptors for a waiting worker");
+    else if (waiter->method->open)
+        st = waiter->method->open(waiter, err);
+    if (st == PAWL_OK) {
+        *ret_waiter = waiter;
+        return PAWL_OK;
     }
-    *ret_waiter = waiter;
-    return PAWL_OK;
+    pawli_wake_unregister(&db->wake, &waiter->wake_fd);
+    free(waiter);
+    return st;
 }
 
 void pawli_waiter_free(pawli_waiter *waiter)
 {
     if (!waiter)
         return;
-    pawli_idle_worker_unregister(waiter);
+    if (waiter->method->close)
+        waiter->method->close(waiter);
     if (waiter->listener)
         waiter->driver->listener_close(waiter->listener);
     pawli_wake_unregister(&waiter->db->wake, &waiter->wake_fd);
@@ -121,8 +109,7 @@ void pawli_waiter_read_events(pawli_waiter *waiter, pawli_commit_events *ret_eve
 /* Sends of this process need not be signaled twice. */
 static bool wants_sends(const pawli_waiter *waiter)
 {
-    return !waiter->driver->registers_idle_workers || !waiter->listener ||
-           !waiter->idle_worker.written;
+    return !waiter->notified || !waiter->listener;
 }
 
 typedef struct due_row {
@@ -141,7 +128,7 @@ static pawl_status read_due(void *context, const pawli_row *row, pawl_error *err
 }
 
 /* The database's clock determines the time left; the local clock measures it. */
-static pawl_status query_next_due(pawli_waiter *waiter, pawl_error *err)
+pawl_status pawli_waiter_query_due(pawli_waiter *waiter, pawl_error *err)
 {
     due_row row = {PAWL_TIME_UNSET, PAWL_TIME_UNSET};
     pawli_param params[] = {
@@ -172,20 +159,12 @@ static pawl_status query_next_due(pawli_waiter *waiter, pawl_error *err)
  */
 static pawl_status waiter_arm(pawli_waiter *waiter, pawl_error *err)
 {
-    pawli_commit_events events;
-    pawl_status st = PAWL_OK;
-
     waiter->armed = false;
-    if (waiter->driver->registers_idle_workers) {
-        st = pawli_idle_worker_arm(waiter, err);
-    } else {
-        pawli_waiter_open_listener(waiter);
-        pawli_waiter_read_events(waiter, &events);
-    }
+    pawl_status st = waiter->method->arm(waiter, err);
     if (st != PAWL_OK)
         return st;
     waiter->sent = pawli_wake_clear(&waiter->db->wake, &waiter->wake_fd, wants_sends(waiter)).sent;
-    st = query_next_due(waiter, err);
+    st = pawli_waiter_query_due(waiter, err);
     waiter->armed = st == PAWL_OK;
     return st;
 }
@@ -221,83 +200,29 @@ void pawli_waiter_watch(pawli_waiter *waiter, int fd)
 
 void pawli_waiter_disarm(pawli_waiter *waiter)
 {
-    pawli_idle_worker_busy(waiter);
+    if (waiter->method->disarm)
+        waiter->method->disarm(waiter);
     waiter->armed = false;
 }
 
 /* ---- waiting ---- */
 
-static void postpone_poll(const pawli_waiter *waiter, waiting *run, int64_t us)
+static pawli_wait waiter_begin(pawli_waiter *waiter, pawl_mono deadline)
 {
-    run->poll_us = us < waiter->options.poll_us ? us : waiter->options.poll_us;
-    run->next_poll = pawli_mono_after(pawli_mono_now(), run->poll_us);
-}
+    pawli_wait wait = {.deadline = deadline, .stopped = pawli_wake_stopped(&waiter->db->wake)};
 
-static waiting waiter_begin(pawli_waiter *waiter, pawl_mono deadline)
-{
-    bool registers = waiter->driver->registers_idle_workers;
-    int64_t max_wait_us =
-        registers ? pawli_idle_worker_max_wait_us(waiter) : waiter->options.max_wait_us;
-    waiting run = {.deadline = deadline, .stopped = pawli_wake_stopped(&waiter->db->wake)};
-
-    run.max_until = pawli_mono_after(pawli_mono_now(), max_wait_us);
-    postpone_poll(waiter, &run, FIRST_POLL_US);
-    if (registers)
-        run.next_poll.us = INT64_MAX;
-    return run;
-}
-
-/* Checks whether a commit has made messages claimable. */
-static pawl_status poll_for_commit(pawli_waiter *waiter, waiting *run, pawli_woken *ret_why,
-                                   bool *ret_woken, pawl_error *err)
-{
-    bool time = pawli_mono_passed(run->next_poll);
-    pawli_commit_events events;
-    pawl_status st;
-
-    pawli_waiter_read_events(waiter, &events);
-    if (events.commit || (!waiter->listener && time)) {
-        st = query_next_due(waiter, err);
-        if (st != PAWL_OK)
-            return st;
-        *ret_why = PAWLI_WOKEN_SENT;
-        *ret_woken = waiter->has_due && pawli_mono_passed(waiter->due);
-        run->quiet_us = run->quiet_us * 2 < FIRST_QUIET_US ? FIRST_QUIET_US : run->quiet_us * 2;
-        if (run->quiet_us > LONGEST_QUIET_US)
-            run->quiet_us = LONGEST_QUIET_US;
-        run->quiet_until = pawli_mono_after(pawli_mono_now(), run->quiet_us);
-        postpone_poll(waiter, run, FIRST_POLL_US);
-    } else if (events.writing && run->poll_us >= FIRST_POLL_US) {
-        postpone_poll(waiter, run, WRITE_POLL_US);
-        run->quiet_until = run->next_poll;
-    } else if (time) {
-        bool writing = run->poll_us < FIRST_POLL_US;
-        postpone_poll(waiter, run, writing ? run->poll_us * 3 / 2 : run->poll_us * 2);
-        if (run->poll_us < FIRST_POLL_US)
-            run->quiet_until = run->next_poll;
-    }
-    return PAWL_OK;
-}
-
-static void read_notification(pawli_waiter *waiter, pawli_woken *ret_why, bool *ret_woken)
-{
-    bool had_listener = waiter->listener != NULL;
-    pawli_commit_events events;
-
-    pawli_waiter_read_events(waiter, &events);
-    *ret_why = events.commit ? PAWLI_WOKEN_SENT : PAWLI_WOKEN_POLL;
-    *ret_woken = events.commit || (had_listener && !waiter->listener) ||
-                 (events.echo && pawli_idle_worker_echo(waiter));
+    waiter->method->begin(waiter, &wait);
+    return wait;
 }
 
 /* Wake-ups from this process. */
-static pawl_status clear_wake_fd(pawli_waiter *waiter, const waiting *run, pawli_woken *ret_why,
+static pawl_status clear_wake_fd(pawli_waiter *waiter, const pawli_wait *wait, pawli_woken *ret_why,
                                  bool *ret_woken, pawl_error *err)
 {
     pawli_wake_counts counts =
         pawli_wake_clear(&waiter->db->wake, &waiter->wake_fd, wants_sends(waiter));
 
-    if (counts.stopped != run->stopped)
+    if (counts.stopped != wait->stopped)
         return pawli_fail(err, PAWL_E_INTERRUPTED, "interrupted while waiting for messages");
     *ret_woken = true;
     if (atomic_exchange(&waiter->called, false))
@@ -316,32 +241,29 @@ static bool watched_is_ready(const pawli_waiter *waiter)
     return waiter->watched_fd >= 0 && poll(&watched, 1, 0) > 0;
 }
 
-static bool time_is_up(const pawli_waiter *waiter, const waiting *run, pawli_woken *ret_why)
+static bool time_is_up(const pawli_waiter *waiter, const pawli_wait *wait, pawli_woken *ret_why)
 {
     if (waiter->has_due && pawli_mono_passed(waiter->due))
         *ret_why = PAWLI_WOKEN_DUE;
-    else if (pawli_mono_passed(run->deadline))
+    else if (pawli_mono_passed(wait->deadline))
         *ret_why = PAWLI_WOKEN_DEADLINE;
-    else if (pawli_mono_passed(run->max_until))
+    else if (pawli_mono_passed(wait->max_until))
         *ret_why = PAWLI_WOKEN_POLL;
     else
         return false;
     return true;
 }
 
-static pawl_status waiter_check(pawli_waiter *waiter, waiting *run, pawli_woken *ret_why,
+static pawl_status waiter_check(pawli_waiter *waiter, pawli_wait *wait, pawli_woken *ret_why,
                                 bool *ret_woken, pawl_error *err)
 {
-    pawl_status st = clear_wake_fd(waiter, run, ret_why, ret_woken, err);
+    pawl_status st = clear_wake_fd(waiter, wait, ret_why, ret_woken, err);
 
     if (st != PAWL_OK || *ret_woken)
         return st;
-    if (waiter->driver->registers_idle_workers)
-        read_notification(waiter, ret_why, ret_woken);
-    else
-        st = poll_for_commit(waiter, run, ret_why, ret_woken, err);
+    st = waiter->method->check(waiter, wait, ret_why, ret_woken, err);
     if (st == PAWL_OK && !*ret_woken)
-        *ret_woken = time_is_up(waiter, run, ret_why);
+        *ret_woken = time_is_up(waiter, wait, ret_why);
     if (st == PAWL_OK && !*ret_woken && watched_is_ready(waiter)) {
         *ret_woken = true;
         *ret_why = PAWLI_WOKEN_CALLED;
@@ -355,21 +277,21 @@ static void waiter_keep_earlier(pawl_mono *time, pawl_mono other)
         *time = other;
 }
 
-static void waiter_sleep(const pawli_waiter *waiter, const waiting *run)
+static void waiter_sleep(const pawli_waiter *waiter, const pawli_wait *wait)
 {
-    bool quiet = !pawli_mono_passed(run->quiet_until);
+    bool quiet = !pawli_mono_passed(wait->quiet_until);
     bool listens = waiter->listener && waiter->listener->fd >= 0;
     struct pollfd fds[3] = {{.fd = waiter->wake_fd.fd, .events = POLLIN},
                             {.fd = listens && !quiet ? waiter->listener->fd : -1, .events = POLLIN},
                             {.fd = waiter->watched_fd, .events = POLLIN}};
-    pawl_mono until = run->max_until;
+    pawl_mono until = wait->max_until;
 
-    waiter_keep_earlier(&until, run->deadline);
-    waiter_keep_earlier(&until, run->next_poll);
+    waiter_keep_earlier(&until, wait->deadline);
+    waiter_keep_earlier(&until, wait->next_poll);
     if (waiter->has_due)
         waiter_keep_earlier(&until, waiter->due);
     if (listens && quiet)
-        waiter_keep_earlier(&until, run->quiet_until);
+        waiter_keep_earlier(&until, wait->quiet_until);
     int64_t left_us = until.us - pawli_mono_now().us;
     if (left_us < 0)
         left_us = 0;
@@ -381,17 +303,17 @@ static void waiter_sleep(const pawli_waiter *waiter, const waiting *run)
 pawl_status pawli_waiter_wait(pawli_waiter *waiter, pawl_mono deadline, pawli_woken *ret_why,
                               pawl_error *err)
 {
-    waiting run = waiter_begin(waiter, deadline);
+    pawli_wait wait = waiter_begin(waiter, deadline);
     pawli_woken why = PAWLI_WOKEN_POLL;
     bool woken = !waiter->armed; /* not armed: claim first */
     pawl_status st = PAWL_OK;
 
     while (!woken) {
-        st = waiter_check(waiter, &run, &why, &woken, err);
+        st = waiter_check(waiter, &wait, &why, &woken, err);
         if (st != PAWL_OK)
             break;
         if (!woken)
-            waiter_sleep(waiter, &run);
+            waiter_sleep(waiter, &wait);
     }
     pawli_waiter_disarm(waiter);
     if (st == PAWL_OK && ret_why)

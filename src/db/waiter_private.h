@@ -1,5 +1,5 @@
-/* src/db/waiter_private.h - the internals of pawli_waiter, and its registration as an idle worker.
- */
+/* src/db/waiter_private.h - the internals of pawli_waiter, and how the engines let it learn of
+ * commits by others. */
 #ifndef PAWLI_WAITER_PRIVATE_H
 #define PAWLI_WAITER_PRIVATE_H
 
@@ -8,22 +8,10 @@
 #include "db_private.h"
 #include "waiter.h"
 
-/* For engines that register idle workers: the state of this waiter's registration. */
-typedef struct pawli_idle_worker {
-    bool proven;       /* our own notification has come back: those of others would, too */
-    bool echo_awaited; /* one was sent and has not come back yet */
-    pawl_mono echo_sent;
-    bool written;        /* the registration is visible to senders */
-    int64_t epoch;       /* a transaction id assigned after that; 0: none yet */
-    bool visible_to_all; /* all transactions with a lower id have ended: all current senders see the
-                     registration */
-    pawl_mono busy_since;
-    pawl_mono erased;
-} pawli_idle_worker;
-
 struct pawli_waiter {
     pawli_db *db;
     const pawli_driver *driver;
+    const pawli_wait_method *method;
     pawli_waiter_options options;
     uint8_t id[16];
     char token[37];
@@ -41,24 +29,48 @@ struct pawli_waiter {
     uint64_t sent;  /* the wake's counter when it was armed */
     bool has_due;
     pawl_mono due; /* when the next message is ready */
-    pawli_idle_worker idle_worker;
+    bool notified; /* senders, also those of this process, notify it while it has a listener */
+    void *method_memory; /* the method's, from its open() */
 };
+
+/* The state of one wait. */
+typedef struct pawli_wait {
+    pawl_mono deadline;
+    pawl_mono max_until;   /* the maximum duration of the wait has passed */
+    int64_t poll_us;       /* the current poll interval */
+    pawl_mono next_poll;   /* the next poll for a commit */
+    pawl_mono quiet_until; /* the listener's descriptor is ignored until then */
+    int64_t quiet_us;      /* the last such pause */
+    uint64_t stopped;      /* the wake's interrupt counter when the wait began */
+} pawli_wait;
+
+/*
+ * How the waiters of an engine learn of commits by others. All of it runs in the waiter's thread.
+ * open(), close() and disarm() may be NULL.
+ */
+struct pawli_wait_method {
+    pawl_status (*open)(pawli_waiter *waiter, pawl_error *err);
+    void (*close)(pawli_waiter *waiter);
+    /* From here on commits by others end the wait; earlier events are discarded. */
+    pawl_status (*arm)(pawli_waiter *waiter, pawl_error *err);
+    /* A claim found something, or a wait has ended: waiter->armed says which. */
+    void (*disarm)(pawli_waiter *waiter);
+    /* Sets when the wait must end and when it polls. */
+    void (*begin)(const pawli_waiter *waiter, pawli_wait *wait);
+    /* Whether a commit ends the wait; called whenever something has happened. */
+    pawl_status (*check)(pawli_waiter *waiter, pawli_wait *wait, pawli_woken *ret_why,
+                         bool *ret_woken, pawl_error *err);
+};
+
+/* waiter_poll.c: the commit listener gets every commit; without one, the waiter polls. */
+extern const pawli_wait_method pawli_wait_by_polling;
 
 /* waiter.c: reads the commit listener's events, or closes it on an error. */
 void pawli_waiter_read_events(pawli_waiter *waiter, pawli_commit_events *ret_events);
 void pawli_waiter_open_listener(pawli_waiter *waiter);
 /* Closes the listener; it is not opened again for `pause_us`. */
 void pawli_waiter_close_listener(pawli_waiter *waiter, int64_t pause_us);
-
-/* idle_worker.c */
-/* Registers this waiter with senders, if there is a commit listener. */
-pawl_status pawli_idle_worker_arm(pawli_waiter *waiter, pawl_error *err);
-/* The maximum duration of the next wait. */
-int64_t pawli_idle_worker_max_wait_us(const pawli_waiter *waiter);
-/* Whether that duration has just become too long or too short: time to arm again. */
-bool pawli_idle_worker_echo(pawli_waiter *waiter);
-void pawli_idle_worker_busy(pawli_waiter *waiter);
-/* Removes the registration, so that senders no longer notify. Best effort. */
-void pawli_idle_worker_unregister(pawli_waiter *waiter);
+/* Reads when the next message is due into has_due and due. */
+pawl_status pawli_waiter_query_due(pawli_waiter *waiter, pawl_error *err);
 
 #endif

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "postgres/scanner_postgres.h"
 #include "store_private.h"
 
 #define PATIENCE 1000
@@ -194,13 +195,15 @@ PAWL_TEST(lanes_that_a_claim_did_not_reach_or_ask_for_keep_their_messages)
 /* As if so much time had passed that every lane is due for a sweep. */
 static void make_sweep_due(pawl_store *store)
 {
-    for (size_t i = 0; i < store->claim_cursor.lane_count; i++)
-        store->claim_cursor.lanes[i].sweep_after = (pawl_mono){0};
+    pawli_cursor *cursor = &pawli_db_scanner(store->db)->claim;
+
+    for (size_t i = 0; i < cursor->lane_count; i++)
+        cursor->lanes[i].sweep_after = (pawl_mono){0};
 }
 
 static bool settled_after(pawl_store *store, int64_t time_us)
 {
-    const pawli_cursor *cursor = &store->claim_cursor;
+    const pawli_cursor *cursor = &pawli_db_scanner(store->db)->claim;
 
     return cursor->lane_count == 1 && cursor->lanes[0].settled.us > time_us &&
            !cursor->lanes[0].again;

@@ -6,7 +6,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "cursor.h"
+#include "postgres/cursor_postgres.h"
 #include "history.h"
 #include "test.h"
 

@@ -2,8 +2,9 @@
  * tests/model/history.h - one random history: senders, workers, foreign writers, and what is
  * missed.
  *
- * The cursor under test is the library's own (src/core/cursor.h). Each `rule` spoils one part of
- * how it is used; those must lose messages, which shows that the histories are wild enough to tell.
+ * The cursor under test is the library's own (src/db/postgres/cursor_postgres.h). Each `rule`
+ * spoils one part of how it is used; those must lose messages, which shows that the histories are
+ * wild enough to tell.
  */
 #ifndef PAWL_TEST_MODEL_HISTORY_H
 #define PAWL_TEST_MODEL_HISTORY_H

@@ -2,7 +2,7 @@
 #ifndef PAWL_TEST_MODEL_HISTORY_PRIVATE_H
 #define PAWL_TEST_MODEL_HISTORY_PRIVATE_H
 
-#include "cursor.h"
+#include "postgres/cursor_postgres.h"
 #include "history.h"
 #include "simulated_server.h"
 

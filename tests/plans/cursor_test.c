@@ -11,12 +11,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "postgres/scanner_postgres.h"
 #include "store_private.h"
 
 #define DEAD 20000
 #define SEND_BATCH 5000
 #define MANY_PAGES 300 /* a walk over the dead entries touches more */
 #define FEW_PAGES 250  /* a claim of a few rows does not */
+
+static pawli_scanner *scanner_of(fixture *f)
+{
+    return pawli_db_scanner(fixture_store(f)->db);
+}
 
 static int64_t number_after(const char *json, const char *key)
 {
@@ -89,7 +95,7 @@ static fixture *open_with_dead_rows(const char *hold)
 
 static void check_claim(fixture *f)
 {
-    pawli_cursor *cursor = &fixture_store(f)->claim_cursor;
+    pawli_cursor *cursor = &scanner_of(f)->claim;
 
     send_many(f, 10);
     fixture_claim(f, queue_owner(2), MINUTE_MS, 1);
@@ -103,7 +109,7 @@ PAWL_TEST_ON(postgres, a_claim_does_not_scan_rows_that_an_old_snapshot_keeps)
 {
     fixture *f = open_with_dead_rows("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1");
 
-    fixture_store(f)->claim_cursor.limits.long_us = 0; /* nor for transactions of others here */
+    scanner_of(f)->claim.limits.long_us = 0; /* nor for transactions of others here */
     check_claim(f);
 }
 
@@ -112,7 +118,7 @@ PAWL_TEST_ON(postgres, a_claim_does_not_scan_rows_that_an_open_writer_keeps)
     fixture *f = open_with_dead_rows("BEGIN; SELECT pg_current_xact_id()");
 
     /* As if more time had passed: the writer is one that is no longer waited for. */
-    fixture_store(f)->claim_cursor.limits.long_us = 0;
+    scanner_of(f)->claim.limits.long_us = 0;
     check_claim(f);
 }
 
@@ -121,7 +127,7 @@ PAWL_TEST_ON(postgres, a_reap_does_not_scan_rows_that_an_old_snapshot_keeps)
 {
     const fixture_options opts = {.real_clock = true};
     fixture *f = fixture_open(&opts);
-    pawli_cursor *cursor = &fixture_store(f)->reap_cursor;
+    pawli_cursor *cursor = &scanner_of(f)->reap;
 
     fixture_tx_exec(f, 0, "BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1");
     fixture_exec(f,

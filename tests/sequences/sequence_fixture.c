@@ -11,6 +11,9 @@
 #endif
 
 #include "failing.h"
+#if PAWL_TEST_POSTGRES
+#include "postgres/scanner_postgres.h"
+#endif
 #include "store_private.h"
 #include "test.h"
 
@@ -137,6 +140,42 @@ sequence_fixture *sequences_open(void)
     return p;
 }
 
+#if PAWL_TEST_POSTGRES
+static void forget_positions(pawl_store *store)
+{
+    pawli_scanner *scanner = pawli_db_scanner(store->db);
+
+    if (!scanner)
+        return;
+    pawli_cursor_drop(&scanner->claim);
+    pawli_cursor_drop(&scanner->claim_remote);
+    pawli_cursor_drop(&scanner->reap);
+    atomic_store(&scanner->claimed_lane, 0);
+}
+
+static void make_sweeps_due(pawl_store *store)
+{
+    pawli_scanner *scanner = pawli_db_scanner(store->db);
+
+    if (!scanner)
+        return;
+    pawli_cursor *cursors[] = {&scanner->claim, &scanner->claim_remote, &scanner->reap};
+    for (size_t c = 0; c < 3; c++)
+        for (size_t lane = 0; lane < cursors[c]->lane_count; lane++)
+            cursors[c]->lanes[lane].sweep_after = (pawl_mono){0};
+}
+#else
+static void forget_positions(pawl_store *store)
+{
+    (void)store;
+}
+
+static void make_sweeps_due(pawl_store *store)
+{
+    (void)store;
+}
+#endif
+
 void sequences_reset(sequence_fixture *p, int64_t start_us, bool with_lanes)
 {
     for (int i = 0; i < MODEL_HANDLES; i++)
@@ -146,10 +185,7 @@ void sequences_reset(sequence_fixture *p, int64_t start_us, bool with_lanes)
         run_sql(p, p->lanes_sql);
     sequences_set_clock(p, start_us);
     for (int i = 0; i < MODEL_STORES; i++) {
-        pawli_cursor_drop(&p->stores[i]->claim_cursor);
-        pawli_cursor_drop(&p->stores[i]->remote_cursor);
-        pawli_cursor_drop(&p->stores[i]->reap_cursor);
-        atomic_store(&p->stores[i]->claimed_lane, 0);
+        forget_positions(p->stores[i]);
         pawli_store_changed(p->stores[i]);
     }
     fixture_log_clear(p->f);
@@ -175,14 +211,8 @@ void sequences_reopen(sequence_fixture *p, int store)
 
 void sequences_make_sweeps_due(sequence_fixture *p)
 {
-    for (int i = 0; i < MODEL_STORES; i++) {
-        pawli_cursor *cursors[] = {&p->stores[i]->claim_cursor, &p->stores[i]->remote_cursor,
-                                   &p->stores[i]->reap_cursor};
-
-        for (size_t c = 0; c < 3; c++)
-            for (size_t lane = 0; lane < cursors[c]->lane_count; lane++)
-                cursors[c]->lanes[lane].sweep_after = (pawl_mono){0};
-    }
+    for (int i = 0; i < MODEL_STORES; i++)
+        make_sweeps_due(p->stores[i]);
 }
 
 pawl_tx *sequences_tx(sequence_fixture *p, int which, int store, finding *wrong)

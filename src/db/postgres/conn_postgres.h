@@ -52,6 +52,9 @@ typedef enum pawli_postgres_outcome {
     PAWLI_POSTGRES_A_COMMIT /* it commits: the result is unknown */
 } pawli_postgres_outcome;
 
+/* idle_worker_postgres.c */
+extern const pawli_wait_method pawli_postgres_wait_method;
+
 /* driver_postgres.c */
 pawl_status pawli_postgres_open(const pawli_db_settings *settings, pawli_use use,
                                 pawl_mono deadline, pawli_conn **ret_conn, pawl_error *err);

@@ -9,6 +9,8 @@
 #include "bounds.h"
 #include "fail.h"
 #include "platform.h"
+#include "scanner_postgres.h"
+#include "waiter_private.h"
 
 /* ---- the driver's table ---- */
 
@@ -21,6 +23,9 @@ static const pawli_driver driver = {
     .close = pawli_postgres_close,
     .alive = pawli_postgres_alive,
     .run = pawli_postgres_run,
+    .scanner_new = pawli_postgres_scanner_new,
+    .scanner_free = pawli_postgres_scanner_free,
+    .scan = pawli_postgres_scan,
     .begin = pawli_postgres_begin,
     .commit = pawli_postgres_commit,
     .rollback = pawli_postgres_rollback,
@@ -34,8 +39,7 @@ static const pawli_driver driver = {
     .foreign_tx = pawli_postgres_wrap,
     .tx_open = pawli_postgres_tx_open,
     .interrupt = pawli_postgres_interrupt,
-    .registers_idle_workers = true,
-    .keeps_positions = true,
+    .wait_method = &pawli_postgres_wait_method,
     .listener_open = pawli_postgres_listener_open,
     .listener_close = pawli_postgres_listener_close,
     .listener_read = pawli_postgres_listener_read,

@@ -7,6 +7,7 @@
 #include "bounds.h"
 #include "fail.h"
 #include "platform.h"
+#include "waiter_private.h"
 
 /* ---- the SQLite driver's table ---- */
 
@@ -37,7 +38,7 @@ static const pawli_driver driver = {
     .foreign_tx = pawli_sqlite_wrap,
     .tx_open = pawli_sqlite_tx_open,
     .interrupt = pawli_sqlite_interrupt,
-    .registers_idle_workers = false,
+    .wait_method = &pawli_wait_by_polling,
     .listener_open = pawli_sqlite_listener_open,
     .listener_close = pawli_sqlite_listener_close,
     .listener_read = pawli_sqlite_listener_read,

@@ -1,11 +1,11 @@
 /*
- * src/core/cursor.c - the claim cursor: positions in the queue from which the next claim may
- * scan.
+ * src/db/postgres/cursor_postgres.c - the claim cursor: positions in the queue from which the next
+ * claim may scan.
  *
  * docs/internals/claim-cursor.md explains every step; tests/model/ checks them against thousands
  * of random histories.
  */
-#include "cursor.h"
+#include "cursor_postgres.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,13 +1,13 @@
 /*
- * src/core/cursor.h - the claim cursor: where the next scan of the queue may start.
+ * src/db/postgres/cursor_postgres.h - the claim cursor: where the next scan of the queue may start.
  * docs/internals/claim-cursor.md.
  *
  * Pure bookkeeping: no SQL, no clock of its own. The caller copies the positions before a scan
  * (pawli_cursor_begin), collects the database's response in the same pawli_cursor_scan, and passes
  * it back when the scan's transaction is known to be committed (pawli_cursor_learn).
  */
-#ifndef PAWLI_CURSOR_H
-#define PAWLI_CURSOR_H
+#ifndef PAWLI_CURSOR_POSTGRES_H
+#define PAWLI_CURSOR_POSTGRES_H
 
 #include <pthread.h>
 #include <stdatomic.h>

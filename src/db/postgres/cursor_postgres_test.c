@@ -1,5 +1,7 @@
-/* tests/unit/cursor_test.c - which positions a cursor keeps, and when a look goes back. */
-#include "cursor.h"
+/* src/db/postgres/cursor_postgres_test.c - which positions a cursor keeps, and when a scan goes
+ * back.
+ */
+#include "cursor_postgres.h"
 
 #include "test.h"
 
