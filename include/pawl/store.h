@@ -95,6 +95,11 @@ PAWL_API void pawl_store_close(pawl_store *store);
 /* "sqlite" or "postgres". Borrowed. */
 PAWL_API const char *pawl_store_engine(const pawl_store *store);
 
+/* The same for a URL, also if that engine is not built in; NULL: no known kind of URL. Static. */
+PAWL_API const char *pawl_engine_of_url(const char *url);
+/* The engines that are built in, from index 0; NULL after the last. Static. */
+PAWL_API const char *pawl_engine_built_in(size_t index);
+
 /*
  * Reads the database's clock, which decides what is due. One round trip. SQLite: the machine's wall
  * clock, but never earlier than a stored time; while the wall clock is behind that, time advances

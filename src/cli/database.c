@@ -28,11 +28,6 @@ pawl_status cli_database_url(const cli_args *args, const char **ret_url, pawl_er
     return PAWL_OK;
 }
 
-const char *cli_database_engine(const char *url)
-{
-    return strncmp(url, "sqlite:", 7) == 0 ? "sqlite" : "postgres";
-}
-
 static void print_log_record(void *context, const pawl_log_record *record)
 {
     static const cli_color colors[] = {CLI_DIM, CLI_DIM, CLI_YELLOW, CLI_RED};

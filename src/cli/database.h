@@ -18,8 +18,6 @@ PAWLI_AUTO_DEFINE(pawl_outbox_stats, pawl_outbox_stats_free);
  * example when there is none, or says what is wrong with the configuration. Borrowed.
  */
 pawl_status cli_database_url(const cli_args *args, const char **ret_url, pawl_error *err);
-/* "sqlite" or "postgres", by the form of the URL. */
-const char *cli_database_engine(const char *url);
 /* [database] of the configuration and --verbose as library options. */
 pawl_store_options cli_database_options(const cli_args *args);
 /* Logs the library's records from this level on to stderr. */

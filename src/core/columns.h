@@ -3,8 +3,8 @@
  * name, and of row tables, which it sends.
  *
  * scripts/embed-sql.py reads these lists, too: PAWLI_MESSAGE_COLUMNS becomes the part
- * "message_columns" of the SQL files (docs/internals/database-layer.md), and the columns of the row
- * tables are those of SQLite's pawli_rows. To add a column, add it here at the end of its list.
+ * "message_columns" of the SQL files (docs/internals/database-layer.md), and the drivers get the
+ * names of all row tables' columns. To add a column, add it here at the end of its list.
  */
 #ifndef PAWLI_COLUMNS_H
 #define PAWLI_COLUMNS_H

@@ -90,7 +90,7 @@ static int64_t later_us(int64_t lease_us)
     return lease_us > 0 && lease_us < later ? lease_us : later;
 }
 
-/* SQLite's script returns a row for a new message, then a row with its current state. */
+/* A script may return a row for a new message, then a row with its current state. */
 static pawl_status read_answer(void *context, const pawli_row *row, pawl_error *err)
 {
     pawl_inbox_task *task = context;

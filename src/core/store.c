@@ -14,7 +14,6 @@
 #include "platform.h"
 #include "scope.h"
 #include "store_private.h"
-#include "url.h"
 
 /* ---- opening and deploying ---- */
 
@@ -132,6 +131,25 @@ int64_t pawl_store_inbox_keep_ms(const pawl_store *store)
     return store->inbox_keep_ms;
 }
 
+const char *pawl_engine_of_url(const char *url)
+{
+    const pawli_engine *engine = NULL;
+    const char *target;
+
+    (void)pawli_url_parse(url, &engine, &target, NULL);
+    return engine ? engine->name : NULL;
+}
+
+const char *pawl_engine_built_in(size_t index)
+{
+    const pawli_engine *engine;
+
+    for (size_t i = 0, found = 0; (engine = pawli_engine_at(i)) != NULL; i++)
+        if (*engine->driver && found++ == index)
+            return engine->name;
+    return NULL;
+}
+
 static pawl_status read_now(void *context, const pawli_row *row, pawl_error *err)
 {
     (void)err;
@@ -204,9 +222,9 @@ pawl_status pawl_schema_inspect(const char *url, const pawl_store_options *opts,
     if (st != PAWL_OK)
         return st;
     st = pawli_db_schema(db, &info, &problem);
-    /* A SQLite file that is not there has no schema yet; a PostgreSQL database that is not there
-     * is something else, and not for pawl to create. */
-    if (st == PAWL_E_NOT_FOUND && pawli_db_driver(db)->single_writer) {
+    /* A file that is not there has no schema yet; a server's database that is not there is
+     * something else, and not for pawl to create. */
+    if (st == PAWL_E_NOT_FOUND && pawli_db_engine(db)->file_scheme) {
         info = (pawl_schema_info){.library_version = pawli_db_library_version(db),
                                   .code_outdated = true};
         st = PAWL_OK;
@@ -255,22 +273,18 @@ pawl_status pawl_schema_sql(const char *engine_name, int from_version,
 {
     PAWLI_AUTO_BUFFER text = {0};
     pawl_store_options options = PAWL_STORE_OPTIONS_INIT;
-    const pawli_engine *engine = pawli_engine_by_name(engine_name);
+    const pawli_engine *engine;
+    const char *names;
     pawl_status st;
 
     if (!ret_sql || from_version < 0)
         return pawli_fail(err, PAWL_E_INVALID,
                           "ret_sql must not be NULL, and from_version must not be negative");
-    if (!engine)
-        return pawli_fail(err, PAWL_E_INVALID, "the engine must be sqlite or postgres");
-    st = store_read_options(opts, &options, err);
-    if (st != PAWL_OK)
-        return st;
-    bool sqlite = engine->sql->is_prefix != 0;
-    const char *names = sqlite ? options.table_prefix : options.schema;
-    if (!names)
-        names = engine->default_names;
-    st = pawli_names_check(names, sqlite ? "table prefix" : "schema name", err);
+    st = pawli_engine_find(engine_name, &engine, err);
+    if (st == PAWL_OK)
+        st = store_read_options(opts, &options, err);
+    if (st == PAWL_OK)
+        st = pawli_engine_names(engine, &options, &names, err);
     if (st != PAWL_OK)
         return st;
     pawli_buffer_text(&text, "BEGIN;\n\n");
@@ -346,7 +360,7 @@ pawl_status pawl_store_reset_clock(pawl_store *store, bool force, bool dry_run,
     return PAWL_OK;
 }
 
-/* ---- the roles of a PostgreSQL schema ---- */
+/* ---- the roles of a schema ---- */
 
 static void roles_on_start(void *context)
 {
@@ -376,6 +390,8 @@ pawl_status pawl_schema_grant(const char *url, const pawl_store_options *opts, c
 {
     PAWLI_AUTO(pawl_store) store = NULL;
     PAWLI_AUTO_FREE char *missing = NULL;
+    const pawli_engine *engine;
+    const char *target;
     pawli_op op = {
         .sql = PAWLI_SQL_GRANT_ROLES,
         .writes = true,
@@ -388,13 +404,15 @@ pawl_status pawl_schema_grant(const char *url, const pawl_store_options *opts, c
 
     if (!ret_missing)
         return pawli_fail(err, PAWL_E_INVALID, "ret_missing must not be NULL");
-    st = pawl_store_open(url, opts, &store, err);
+    st = pawli_url_parse(url, &engine, &target, err);
+    if (st == PAWL_OK && engine->file_scheme)
+        return pawli_fail(err, PAWL_E_UNSUPPORTED,
+                          "%s has no roles: file permissions control access", engine->title);
+    if (st == PAWL_OK)
+        st = pawl_store_open(url, opts, &store, err);
     if (st != PAWL_OK)
         return st;
     assert(store);
-    if (pawli_db_driver(store->db)->single_writer)
-        return pawli_fail(err, PAWL_E_UNSUPPORTED,
-                          "SQLite has no roles: file permissions control access");
     st = pawli_db_run(store->db, &op, &problem);
     if (st == PAWL_OK) {
         *ret_missing = missing;

@@ -14,11 +14,9 @@
 #include "options.h"
 #include "scope.h"
 #include "store_private.h"
-#include "url.h"
 #include "uuid.h"
 
 #define SCHEMA_SIZE 41
-#define MEMORY_URL "sqlite::memory:"
 /* For removing the schema, whatever timeout the test uses for its store. */
 #define REMOVE_TIMEOUT_MS 30000
 #define ADVANCE_MAX_MS (INT64_C(100) * 366 * 24 * 3600 * 1000)
@@ -26,8 +24,8 @@
 struct pawl_testing {
     pid_t pid;
     char *url;
-    char *directory;          /* NULL: SQLite in memory, or PostgreSQL */
-    char schema[SCHEMA_SIZE]; /* "main": SQLite */
+    char *directory;          /* NULL: in memory, or on a server */
+    char schema[SCHEMA_SIZE]; /* "main": not on a server */
     bool has_schema;          /* there may be a schema to drop */
     bool virtual_clock;
     pawl_store_options
@@ -44,7 +42,8 @@ static pawl_status no_memory(pawl_error *err)
 
 /* ---- location ---- */
 
-static pawl_status make_directory(pawl_testing *testing, pawl_error *err)
+static pawl_status make_directory(pawl_testing *testing, const pawli_engine *engine,
+                                  pawl_error *err)
 {
     const char *parent = getenv("TMPDIR");
     PAWLI_AUTO_BUFFER path = {0};
@@ -63,7 +62,7 @@ static pawl_status make_directory(pawl_testing *testing, pawl_error *err)
             strerror(errno));
     testing->directory = directory; /* from now on it is removed with the rest */
     directory = NULL;
-    pawli_buffer_format(&url, "sqlite:%s/test.db", testing->directory);
+    pawli_buffer_format(&url, "%s%s/test.db", engine->file_scheme, testing->directory);
     testing->url = pawli_buffer_take(&url);
     return testing->url ? PAWL_OK : no_memory(err);
 }
@@ -81,31 +80,47 @@ static void name_schema(pawl_testing *testing)
              text + 9, text + 19, text + 24);
 }
 
+/* The engine of temporary stores without a URL: the first whose databases are files. */
+static pawl_status find_file_engine(const pawli_engine **ret_engine, pawl_error *err)
+{
+    PAWLI_AUTO_BUFFER text = {0};
+    const pawli_engine *engine = pawli_engine_at(0);
+    const char *target;
+
+    for (size_t i = 1; engine && !engine->file_scheme; i++)
+        engine = pawli_engine_at(i);
+    if (!engine)
+        return pawli_fail(err, PAWL_E_UNSUPPORTED, "no engine has files: pass a URL");
+    pawli_buffer_format(&text, "%s" PAWLI_MEMORY, engine->file_scheme);
+    PAWLI_AUTO_FREE char *url = pawli_buffer_take(&text);
+    return url ? pawli_url_parse(url, ret_engine, &target, err) : no_memory(err);
+}
+
 static pawl_status choose_place(pawl_testing *testing, const char *url, pawl_error *err)
 {
     const pawli_engine *engine;
-    const char *target;
-    pawl_status st = pawli_url_parse(url ? url : MEMORY_URL, &engine, &target, err);
+    const char *target = PAWLI_MEMORY;
+    pawl_status st =
+        url ? pawli_url_parse(url, &engine, &target, err) : find_file_engine(&engine, err);
 
     if (st != PAWL_OK)
         return st;
-    bool sqlite = engine == pawli_engine_by_name("sqlite");
-    if (sqlite && url && strcmp(url, MEMORY_URL) != 0)
-        return pawli_fail(
-            err, PAWL_E_INVALID,
-            "a temporary SQLite store creates its own file: pass no URL, or sqlite::memory:");
+    if (engine->file_scheme && strcmp(target, PAWLI_MEMORY) != 0)
+        return pawli_fail(err, PAWL_E_INVALID,
+                          "a temporary %s store creates its own file: pass no URL, or %s%s",
+                          engine->title, engine->file_scheme, PAWLI_MEMORY);
     snprintf(testing->schema, sizeof testing->schema, "main");
     if (!url)
-        return make_directory(testing, err);
-    if (!sqlite)
+        return make_directory(testing, engine, err);
+    if (!engine->file_scheme)
         name_schema(testing);
     testing->url = strdup(url);
     return testing->url ? PAWL_OK : no_memory(err);
 }
 
-/* ---- the PostgreSQL schema ---- */
+/* ---- the schema on a server ---- */
 
-static bool is_sqlite(const pawl_testing *testing)
+static bool is_file(const pawl_testing *testing)
 {
     return strcmp(testing->schema, "main") == 0;
 }
@@ -130,7 +145,7 @@ static pawl_status make_schema(pawl_testing *testing, pawl_error *err)
 {
     pawl_status st;
 
-    if (is_sqlite(testing))
+    if (is_file(testing))
         return PAWL_OK;
     st =
         testing_run_alone(testing->url, testing->schema, testing->options.timeout_ms, "begin", err);
@@ -159,7 +174,7 @@ static pawl_status open_store(pawl_testing *testing, pawl_error *err)
 {
     pawl_status st;
 
-    testing->options.schema = is_sqlite(testing) ? NULL : testing->schema;
+    testing->options.schema = is_file(testing) ? NULL : testing->schema;
     testing->options.deploy_schema = true;
     st = pawl_store_open(testing->url, &testing->options, &testing->store, err);
     testing->options.schema = testing->options.table_prefix = NULL;
@@ -310,10 +325,10 @@ static pawl_status oldest_schema(const char *url, int64_t older_ms, char **ret_s
     const pawl_store_options options = PAWL_STORE_OPTIONS_INIT;
     pawl_status st = pawli_db_new(url, &options, &db, err);
 
-    if (st == PAWL_OK && pawli_db_driver(db)->single_writer)
-        return pawli_fail(
-            err, PAWL_E_UNSUPPORTED,
-            "only PostgreSQL has schemas to sweep: temporary SQLite stores are files in TMPDIR");
+    if (st == PAWL_OK && pawli_db_engine(db)->file_scheme)
+        return pawli_fail(err, PAWL_E_UNSUPPORTED,
+                          "%s has no schemas to sweep: its temporary stores are files in TMPDIR",
+                          pawli_db_engine(db)->title);
     return st == PAWL_OK ? pawli_db_testing(db, "oldest", older_ms * 1000, ret_schema, err) : st;
 }
 

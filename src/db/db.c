@@ -14,7 +14,6 @@
 
 /* ---- a database: its connections, its statements, and running ops on it ---- */
 
-#define MEMORY ":memory:"
 #define RECONNECTS 3
 /* One is in use at a time; the others are held by owners that were rolled back late. */
 #define EXCLUSIVE_MAX 64
@@ -36,12 +35,9 @@ static pawl_status db_check_options(const pawl_store_options *opts, pawl_error *
 
 static pawl_status choose_names(pawli_db *db, const pawl_store_options *opts, pawl_error *err)
 {
-    bool postgres = strcmp(db->engine->name, "postgres") == 0;
-    const char *names = postgres ? opts->schema : opts->table_prefix;
+    const char *names;
+    pawl_status st = pawli_engine_names(db->engine, opts, &names, err);
 
-    if (!names)
-        names = db->engine->default_names;
-    pawl_status st = pawli_names_check(names, postgres ? "schema name" : "table prefix", err);
     if (st != PAWL_OK)
         return st;
     db->names = strdup(names);
@@ -55,7 +51,7 @@ static pawl_status make_pools(pawli_db *db, int pool_size, pawl_error *err)
         pawli_pool_new(&db->settings, PAWLI_WRITES, single ? 1 : pool_size, &db->writers, err);
 
     /* An in-memory database has one connection: a second one would be another database. */
-    bool alone = single && strcmp(db->target, MEMORY) == 0;
+    bool alone = single && strcmp(db->target, PAWLI_MEMORY) == 0;
     if (st == PAWL_OK && single && !alone)
         st = pawli_pool_new(&db->settings, PAWLI_READS, 1, &db->readers, err);
     /* Not from the writers' pool: a lease renewal must never wait for busy handlers. */
@@ -141,6 +137,11 @@ const pawli_driver *pawli_db_driver(const pawli_db *db)
     return db->settings.driver;
 }
 
+const pawli_engine *pawli_db_engine(const pawli_db *db)
+{
+    return db->engine;
+}
+
 pawli_wake *pawli_db_wake(pawli_db *db)
 {
     return &db->wake;
@@ -168,8 +169,9 @@ pawl_status pawli_db_check_thread(pawli_db *db, pawl_error *err)
 {
     if (db->settings.driver->single_writer && pawli_open_tx_blocks(db, db->target))
         return pawli_fail(err, PAWL_E_MISUSE,
-                          "this thread has a transaction of its own open on the same SQLite file: "
-                          "use that transaction (pawl_tx_...) or end it first");
+                          "this thread has a transaction of its own open on the same %s file: "
+                          "use that transaction (pawl_tx_...) or end it first",
+                          db->engine->title);
     return PAWL_OK;
 }
 

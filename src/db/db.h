@@ -9,7 +9,7 @@
 #include <pawl/error.h>
 #include <pawl/store.h>
 
-#include "driver.h"
+#include "engine.h"
 #include "op.h"
 #include "scope.h"
 #include "wake.h"
@@ -21,6 +21,7 @@ void pawli_db_free(pawli_db *db);
 PAWLI_AUTO_DEFINE(pawli_db, pawli_db_free);
 
 const pawli_driver *pawli_db_driver(const pawli_db *db);
+const pawli_engine *pawli_db_engine(const pawli_db *db);
 
 /*
  * Runs an op in a transaction of its own. Lost races (deadlock, serialization) and connections that

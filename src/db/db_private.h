@@ -6,10 +6,10 @@
 #include <sys/types.h>
 
 #include "db.h"
+#include "engine.h"
 #include "group.h"
 #include "pool.h"
 #include "statements.h"
-#include "url.h"
 
 struct pawli_db {
     pid_t pid; /* of the process that opened it */

@@ -190,7 +190,7 @@ struct pawli_driver {
 };
 
 /* NULL when the engine is not built in. */
-extern const pawli_driver *const pawli_driver_sqlite;
-extern const pawli_driver *const pawli_driver_postgres;
+#define PAWLI_DRIVER_DECLARE(engine) extern const pawli_driver *const pawli_driver_##engine;
+PAWLI_ENGINES(PAWLI_DRIVER_DECLARE)
 
 #endif

@@ -73,9 +73,9 @@ typedef struct pawli_param {
 
 /*
  * A table of parameters. PostgreSQL gets each column as one array parameter of that name. SQLite
- * exposes it as the table pawli_rows(:rows), with the columns of src/core/columns.h, of which those
- * that are not given are NULL, and runs the statements marked "-- @each" once per row with the
- * row's values.
+ * exposes it as the table pawli_rows(:rows), with the columns of all row tables that its SQL was
+ * compiled with, of which those that are not given are NULL, and runs the statements marked "--
+ * @each" once per row with the row's values.
  */
 typedef struct pawli_rows {
     size_t row_count;
@@ -93,9 +93,7 @@ typedef struct pawli_columns {
     const char *const *names;
     size_t count;
 } pawli_columns;
-#define PAWLI_COLUMN_NAME(upper, name)                                                             \
-#name, /* for a list of columns, as in src/core/columns.h                                      \
-            */
+#define PAWLI_COLUMN_NAME(upper, name) #name, /* for a list of columns: X(UPPER, name) ... */
 
 /*
  * A result row, valid during the callback. A column is an index of the op's columns, and NULL if

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "buffer.h"
+#include "engine.h"
 #include "fail.h"
 #include "op.h"
 #include "row.h"
@@ -93,7 +94,7 @@ const char *pawli_statements_text(const pawli_statements *statements, enum pawli
 
 const char *pawli_sql_name(enum pawli_sql sql)
 {
-    return pawli_sql_sqlite.statements[sql].name; /* the same names in both engines */
+    return pawli_engine_at(0)->sql->statements[sql].name; /* every engine has all names */
 }
 
 const char *pawli_sql_testing(const pawli_engine_sql *engine, const char *name)

@@ -23,11 +23,10 @@ typedef struct pawli_engine_sql {
     const pawli_sql_text *statements; /* PAWLI_SQL_COUNT of them, in the order of enum pawli_sql */
     const pawli_migration *migrations;
     size_t migration_count;
-    /* How names are written in the files: SQLite's "pawl_" begins an identifier; PostgreSQL's
-     * "pawl" is a whole word. */
+    /* How names are written in the files: "pawl_" begins an identifier; "pawl" is a whole word. */
     const char *placeholder;
     int is_prefix;
-    const char *const *row_columns; /* of all row tables (src/core/columns.h); ends with NULL */
+    const char *const *row_columns; /* of all row tables of its statements; ends with NULL */
     const pawli_sql_text *testing;  /* installed by pawl/testing.h; ends with a NULL name */
     /* The functions, views and triggers: one script that creates them, or replaces those of an
      * older release. It writes the next two to the meta table. */
@@ -35,8 +34,8 @@ typedef struct pawli_engine_sql {
     const char *code_digest; /* of the script */
     const char *code;
 } pawli_engine_sql;
-extern const pawli_engine_sql pawli_sql_sqlite;
-extern const pawli_engine_sql pawli_sql_postgres;
+#define PAWLI_SQL_DECLARE(engine) extern const pawli_engine_sql pawli_sql_##engine;
+PAWLI_ENGINES(PAWLI_SQL_DECLARE)
 
 typedef struct pawli_statements pawli_statements;
 

@@ -216,6 +216,22 @@ PAWL_TEST(the_store_says_its_engine)
 
     assert_string_equal(fixture_is_postgres(f) ? "postgres" : "sqlite",
                         pawl_store_engine(fixture_store(f)));
+    assert_string_equal(pawl_store_engine(fixture_store(f)), pawl_engine_of_url(fixture_url(f)));
+}
+
+PAWL_TEST(the_library_lists_its_engines)
+{
+    fixture *f = fixture_open(NULL);
+    int found = 0;
+
+    for (size_t i = 0; pawl_engine_built_in(i); i++)
+        found += strcmp(pawl_engine_built_in(i), pawl_store_engine(fixture_store(f))) == 0;
+    assert_int_equal(1, found);
+    assert_null(pawl_engine_built_in(SIZE_MAX));
+    assert_string_equal("sqlite", pawl_engine_of_url("sqlite:app.db"));
+    assert_string_equal("postgres", pawl_engine_of_url("postgresql://host/app"));
+    assert_null(pawl_engine_of_url("mysql://host/app"));
+    assert_null(pawl_engine_of_url(NULL));
 }
 
 PAWL_TEST(constraints_agree_with_the_library)

@@ -189,29 +189,14 @@ const cli_verb cli_verb_help = {
     .run = run_help,
 };
 
-/* An engine that is not built in fails before it opens the database. Neither URL opens one: a
- * database in memory, and a socket that cannot exist. */
-static const struct {
-    const char *name;
-    const char *url;
-} engines[] = {{"sqlite", "sqlite::memory:"}, {"postgres", "host=/dev/null/none dbname=none"}};
-
-static bool engine_is_built_in(const char *url)
-{
-    pawl_schema_info info = PAWL_SCHEMA_INFO_INIT;
-
-    return pawl_schema_inspect(url, NULL, &info, NULL) != PAWL_E_UNSUPPORTED;
-}
-
 static pawl_status run_version(const cli_args *args, pawl_error *err)
 {
     json_t *list = json_array();
     json_t *document;
 
     (void)err;
-    for (size_t i = 0; i < PAWLI_COUNT(engines); i++)
-        if (engine_is_built_in(engines[i].url))
-            json_array_append_new(list, json_string(engines[i].name));
+    for (size_t i = 0; pawl_engine_built_in(i); i++)
+        json_array_append_new(list, json_string(pawl_engine_built_in(i)));
     if (args->common.json) {
         document = json_object();
         cli_json_text(document, "program", PAWL_VERSION);

@@ -68,13 +68,16 @@ static void report_schema(const cli_args *args, const char *engine, const pawl_s
 static pawl_status check_roles(const char *url, const pawl_store_options *options,
                                char **ret_missing, pawl_error *err)
 {
+    pawl_error why = PAWL_ERROR_INIT;
     char *missing = NULL;
     pawl_status st;
 
     *ret_missing = NULL;
-    if (strcmp(cli_database_engine(url), "postgres") != 0)
+    st = pawl_schema_grant(url, options, &missing, &why);
+    if (st == PAWL_E_UNSUPPORTED) /* this engine has no roles */
         return PAWL_OK;
-    st = pawl_schema_grant(url, options, &missing, err);
+    if (st != PAWL_OK && err)
+        *err = why;
     if (st == PAWL_OK && missing)
         fprintf(stderr,
                 "pawl: warning: the roles %s are missing and this user may not create them: only "
@@ -103,7 +106,7 @@ static pawl_status run_init(const cli_args *args, pawl_error *err)
         return st;
     if (before.version < before.library_version)
         st = check_roles(url, &options, &missing, err);
-    report_schema(args, cli_database_engine(url), &before, false, missing);
+    report_schema(args, pawl_engine_of_url(url), &before, false, missing);
     return st;
 }
 
@@ -174,16 +177,16 @@ static pawl_status print_upgrade(const cli_args *args, pawl_error *err)
     if (st != PAWL_OK)
         return st;
     if (own->from >= 0)
-        return print_migration(args, cli_database_engine(url), (int)own->from, err);
+        return print_migration(args, pawl_engine_of_url(url), (int)own->from, err);
     st = pawl_schema_inspect(url, &options, &info, err);
     if (st != PAWL_OK)
         return st;
     if (info.version >= info.library_version && !info.code_outdated) {
-        print_sql_text(args, cli_database_engine(url), info.version,
+        print_sql_text(args, pawl_engine_of_url(url), info.version,
                        "-- The schema is up to date; nothing to do.\n");
         return PAWL_OK;
     }
-    return print_migration(args, cli_database_engine(url), info.version, err);
+    return print_migration(args, pawl_engine_of_url(url), info.version, err);
 }
 
 static pawl_status upgrade_schema(const cli_args *args, pawl_error *err)
@@ -206,7 +209,7 @@ static pawl_status upgrade_schema(const cli_args *args, pawl_error *err)
         st = pawl_schema_deploy(url, &options, &info, err);
     if (st != PAWL_OK)
         return st;
-    report_schema(args, cli_database_engine(url), &info, own->dry_run, NULL);
+    report_schema(args, pawl_engine_of_url(url), &info, own->dry_run, NULL);
     return PAWL_OK;
 }
 
@@ -256,9 +259,6 @@ static pawl_status run_migrate(const cli_args *args, pawl_error *err)
         return pawli_fail(err, PAWL_E_INVALID, "--print and --dry-run exclude each other");
     if (!own->print && (own->engine || own->from >= 0))
         return pawli_fail(err, PAWL_E_INVALID, "--engine and --from require --print");
-    if (own->engine && strcmp(own->engine, "sqlite") != 0 && strcmp(own->engine, "postgres") != 0)
-        return pawli_fail(err, PAWL_E_INVALID, "--engine must be sqlite or postgres, not '%s'",
-                          own->engine);
     if (own->reset_clock && own->print)
         return pawli_fail(err, PAWL_E_INVALID, "--print and --reset-clock exclude each other");
     if (own->force && !own->reset_clock)

@@ -1,8 +1,8 @@
-/* src/db/url_test.c - parsing store URLs. */
+/* src/db/engine_test.c - parsing store URLs, and names of tables. */
 #include <string.h>
 
+#include "engine.h"
 #include "test.h"
-#include "url.h"
 
 static void expect(const char *url, const char *engine_name, const char *target)
 {
