@@ -181,7 +181,7 @@ PAWL_TEST(a_lease_shows_its_owner_and_its_last_owner)
     assert_true(strchr(lease->owner_name, ':') != NULL); /* host:pid */
 }
 
-PAWL_TEST(a_lease_can_be_taken_away_and_that_is_recorded)
+PAWL_TEST(a_lease_can_be_revoked_and_that_is_recorded)
 {
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;

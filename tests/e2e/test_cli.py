@@ -28,7 +28,7 @@ def test_without_arguments_it_explains_itself():
 
 
 @pytest.mark.parametrize("verb", VERBS)
-def test_help_of_every_verb_teaches(verb):
+def test_help_of_every_verb_has_options_and_examples(verb):
     result = run_pawl(verb, "--help")
     assert result.returncode == 0
     text = result.stdout.decode()
@@ -355,7 +355,7 @@ def test_empty_payload_and_text_payload(db):
     assert "  zeile 1\n  zeile 2 ü\n" in db.text("show", "2")
 
 
-def test_nothing_that_steers_a_terminal_is_printed(db):
+def test_no_control_character_reaches_the_terminal(db):
     db.send("a\x1b[31mred", "x\x1b]0;owned\x07")
     for args in [["ls"], ["show", "1"], ["stats"]]:
         assert b"\x1b" not in db.run(*args).stdout

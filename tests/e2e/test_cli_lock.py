@@ -103,7 +103,7 @@ def test_signals_reach_the_whole_group(db, lock):
     assert not held(db, "a")
 
 
-def test_a_lease_that_is_taken_away_ends_the_command(db, lock):
+def test_a_lease_that_is_revoked_ends_the_command(db, lock):
     first = lock("a", "--ttl", "1s", "--grace", "100ms", "--", "sh", "-c",
                  "trap '' TERM; echo $$ > pid; while :; do sleep 1000; done")
     pid = pid_in(db.folder / "pid")

@@ -25,7 +25,7 @@ def check(folder, name, text):
     ("docs/page.md", "The first line.\nThe lease was taken away.\n"),
     ("sql/postgres/functions/noun.sql", "-- a\nRAISE EXCEPTION USING MESSAGE = 'somebody else has it';\n"),
 ])
-def test_a_private_word_is_found_with_its_line(tmp_path, name, text):
+def test_a_banned_word_is_found_with_its_line(tmp_path, name, text):
     code, out = check(tmp_path, name, text)
     assert code == 1 and out.startswith(f"{name}:2: ") and "glossary" in out
 
