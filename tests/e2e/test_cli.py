@@ -392,7 +392,7 @@ def test_ls(db):
     assert len(db.json("ls", "--state", "running,ready")) == 5
     assert "payload" not in db.json("ls")[0]
     table = db.run("ls", "--limit", "2")
-    assert table.stdout.decode().splitlines()[0].split() == ["ID", "TOPIC", "STATE", "TRIES", "WHEN",
+    assert table.stdout.decode().splitlines()[0].split() == ["ID", "TOPIC", "STATE", "ATTEMPTS", "WHEN",
                                                              "AGE", "ERROR"]
     assert b"--before 4" in table.stderr
     assert b"More" not in db.run("ls", "--limit", "5").stderr
