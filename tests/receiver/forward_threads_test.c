@@ -300,7 +300,7 @@ PAWL_TEST(a_sender_in_the_same_process_needs_no_signature)
     o = send_inproc(transports, s->services, text);
     assert_string_equal("duplicate", pawl_send_result_name(o.sent));
     o = send_inproc(transports, s->services, sample_text(s, &(sample){.topic = "other"}));
-    assert_string_equal("refused", pawl_send_result_name(o.sent));
+    assert_string_equal("rejected", pawl_send_result_name(o.sent));
     p.result = PAWL_RETRY;
     o = send_inproc(transports, s->services, sample_text(s, &(sample){0}));
     assert_string_equal("retry", pawl_send_result_name(o.sent));
