@@ -189,7 +189,7 @@ PAWL_TEST(a_waiter_acquires_it_when_it_expires)
     assert_ok(waiter.status, &waiter.err);
 }
 
-PAWL_TEST(a_wait_that_times_out_returns_held)
+PAWL_TEST(a_wait_that_times_out_fails_because_of_the_owner)
 {
     fixture *f = fixture_open(NULL);
     struct waiter waiter = {.store = fixture_store(f), .wait_ms = 1};

@@ -310,7 +310,7 @@ PAWL_TEST(values_of_every_type_go_in_and_come_back)
     check_all_types(sqlite_fixture_with(all_types, NULL));
 }
 
-PAWL_TEST(a_file_in_utf16_answers_utf8)
+PAWL_TEST(a_file_in_utf16_returns_utf8)
 {
     sqlite_fixture *g = sqlite_fixture_new();
     sqlite3 *handle = sqlite_fixture_handle(g);
