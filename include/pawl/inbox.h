@@ -72,7 +72,7 @@ typedef enum pawl_inbox_result {
 } pawl_inbox_result;
 
 /* "new", "duplicate", "in_progress", "conflict", "dead". Never NULL. */
-PAWL_API const char *pawl_inbox_result_name(pawl_inbox_result answer);
+PAWL_API const char *pawl_inbox_result_name(pawl_inbox_result result);
 
 /* One delivery of a message and its result. Opaque. */
 typedef struct pawl_inbox_task pawl_inbox_task;
@@ -86,13 +86,14 @@ typedef struct pawl_inbox_task pawl_inbox_task;
  *            failure. `hash` (PAWL_HASH_SIZE bytes, or NULL: contents are not compared), `opts`
  *            (NULL: defaults) and the strings are copied. `store` must outlive it.
  * Threads:   any; an inbox task is used by the thread that began it. Until it has ended, a plain
- * call on the same SQLite file from that thread returns PAWL_E_MISUSE at once. Blocks:    two or
- * three round trips; in SQLite also until it gets the write lock, which it then keeps for
- * PAWL_SQLITE_TX_MAX_MS at most (see pawl_tx_begin_for). Never waits for another delivery of the
- * same message: the result is then PAWL_INBOX_IN_PROGRESS. A suspect waits up to suspect_wait_ms
- * for another suspect of this process. Durable:   the attempt is counted. A process that dies
- * leaves nothing else; the message can be received again after at most 3 seconds. Errors:
- * PAWL_E_INVALID, PAWL_E_MISUSE, PAWL_E_BUSY, PAWL_E_TIMEOUT, PAWL_E_INTERRUPTED,
+ *            call on the same SQLite file from that thread returns PAWL_E_MISUSE at once.
+ * Blocks:    two or three round trips; in SQLite also until it gets the write lock, which it then
+ *            keeps for PAWL_SQLITE_TX_MAX_MS at most (see pawl_tx_begin_for). Never waits for
+ *            another delivery of the same message: the result is then PAWL_INBOX_IN_PROGRESS. A
+ *            suspect waits up to suspect_wait_ms for another suspect of this process.
+ * Durable:   the attempt is counted. A process that dies leaves nothing else; the message can be
+ *            received again after at most 3 seconds.
+ * Errors:    PAWL_E_INVALID, PAWL_E_MISUSE, PAWL_E_BUSY, PAWL_E_TIMEOUT, PAWL_E_INTERRUPTED,
  *            PAWL_E_UNAVAILABLE, PAWL_E_NOMEM; PAWL_E_IN_DOUBT: an attempt may have been counted,
  *            call again.
  */

@@ -21,7 +21,7 @@ typedef enum pawl_inbox_state {
     PAWL_INBOX_SEEN = 0,       /* known, not being processed */
     PAWL_INBOX_PROCESSING = 1, /* being processed, or its process died: see the lease */
     PAWL_INBOX_DONE = 2,
-    PAWL_INBOX_DEAD = 3 /* deliveries are refused until it is requeued or purged */
+    PAWL_INBOX_DEAD = 3 /* deliveries are refused until it is retried or purged */
 } pawl_inbox_state;
 
 /* "seen", "processing", "done", "dead". Never NULL. */

@@ -168,7 +168,7 @@ typedef struct pawl_lease_force_options {
         sizeof(pawl_lease_force_options), NULL, NULL, 0                                            \
     }
 /*
- * Takes the lease away from its owner, which is notified at its next renewal or pawl_lease_guard().
+ * Revokes the lease. Its owner gets PAWL_E_LOST at its next renewal or pawl_lease_guard().
  * *ret_one (may be NULL) is the lease afterwards; the operator, time and reason are stored with it.
  * PAWL_E_NOT_FOUND: there is no such lease. PAWL_E_LOST: it has no owner, or not under this token.
  * Transactions that have already passed the guard may still commit; the next acquisition waits for

@@ -41,8 +41,8 @@ typedef struct pawl_log_record {
 } pawl_log_record;
 
 /*
- * Receives one log record. Called from within the pawl call that logs, on its thread, with no lock
- * held. Never contains a payload or a secret. Must not call pawl with the same store.
+ * Receives one log record. Called from within the pawl call that logs, on its thread, while pawl
+ * holds no lock. Never contains a payload or a secret. Must not call pawl with the same store.
  */
 typedef void (*pawl_log_fn)(void *context, const pawl_log_record *record);
 

@@ -57,7 +57,7 @@ typedef struct pawl_message_spec {
     size_t size;         /* set by PAWL_MESSAGE_SPEC_INIT, never by hand */
     const char *topic;   /* required: 1 .. 255 characters of UTF-8, case-sensitive */
     const void *payload; /* required: never NULL, not interpreted, never logged */
-    size_t payload_size; /* bytes; 0 is fine */
+    size_t payload_size; /* bytes; 0 is allowed */
     pawl_uuid id;        /* all zero: a new UUIDv7 */
     pawl_type type;
     const char *destination;    /* NULL: for a local handler */

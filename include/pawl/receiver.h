@@ -47,46 +47,47 @@ typedef enum pawl_receive_mode {
 } pawl_receive_mode;
 
 /*
- * Processes one new message. The receiver calls it on one of its handler threads, with no lock
- * held. All signals except those for faults are blocked on that thread. It returns PAWL_DONE (the
- * sender gets 200), PAWL_RETRY (500: the sender will send it again; dead after max_attempts),
- * PAWL_FAIL (422: dead, never accepted again) or PAWL_RELEASE (503: not by this process).
+ * Processes one new message. The receiver calls it on one of its handler threads, while pawl
+ * holds no lock. All signals except those for faults are blocked on that thread. It returns
+ * PAWL_DONE (the sender gets 200), PAWL_RETRY (500: the sender will send it again; dead after
+ * max_attempts), PAWL_FAIL (422: dead, never accepted again) or PAWL_RELEASE (503: not by this
+ * process).
  */
-typedef pawl_result (*pawl_receive_handler)(pawl_receive_task *reception, void *context);
+typedef pawl_result (*pawl_receive_handler)(pawl_receive_task *task, void *context);
 
-PAWL_API const pawl_envelope *pawl_receive_task_envelope(const pawl_receive_task *reception);
-PAWL_API pawl_store *pawl_receive_task_store(const pawl_receive_task *reception);
+PAWL_API const pawl_envelope *pawl_receive_task_envelope(const pawl_receive_task *task);
+PAWL_API pawl_store *pawl_receive_task_store(const pawl_receive_task *task);
 /* Atomic: the open transaction; write through it, but do not end it. Call-out: NULL. */
-PAWL_API pawl_tx *pawl_receive_task_tx(const pawl_receive_task *reception);
+PAWL_API pawl_tx *pawl_receive_task_tx(const pawl_receive_task *task);
 /* 1 for the first attempt. */
-PAWL_API int pawl_receive_task_attempt(const pawl_receive_task *reception);
-PAWL_API int64_t pawl_receive_task_fence(const pawl_receive_task *reception);
+PAWL_API int pawl_receive_task_attempt(const pawl_receive_task *task);
+PAWL_API int64_t pawl_receive_task_fence(const pawl_receive_task *task);
 /* The idempotency key: the same for every attempt, different for any two messages. */
-PAWL_API const char *pawl_receive_task_key(const pawl_receive_task *reception);
+PAWL_API const char *pawl_receive_task_key(const pawl_receive_task *task);
 /*
  * Returns whether the result is no longer needed: the timeout has passed, another delivery has
  * taken the message over, or the receiver is shutting down and its grace period has ended. Return
  * soon, with PAWL_RETRY.
  */
-PAWL_API bool pawl_receive_task_cancelled(const pawl_receive_task *reception);
+PAWL_API bool pawl_receive_task_cancelled(const pawl_receive_task *task);
 /*
  * For a handler that waits in poll(): readable when pawl_receive_task_cancelled() becomes true. Do
  * not read or close it.
  */
-PAWL_API int pawl_receive_task_cancel_fd(const pawl_receive_task *reception);
+PAWL_API int pawl_receive_task_cancel_fd(const pawl_receive_task *task);
 
 /*
  * Sets the payload of the response for PAWL_DONE. Copied; stored with the inbox record for
  * duplicates.
  */
-PAWL_API PAWL_MUST_CHECK pawl_status pawl_receive_task_respond(pawl_receive_task *reception,
+PAWL_API PAWL_MUST_CHECK pawl_status pawl_receive_task_respond(pawl_receive_task *task,
                                                                const void *payload, size_t size,
                                                                pawl_error *err);
 /*
  * Sets the error text for any other result: stored with the inbox record and sent to the sender.
  * Truncated to 4 KB.
  */
-PAWL_API void pawl_receive_task_set_error(pawl_receive_task *reception, const char *error);
+PAWL_API void pawl_receive_task_set_error(pawl_receive_task *task, const char *error);
 
 /* ---- the receiver ---- */
 
@@ -154,7 +155,7 @@ typedef struct pawl_receive_options {
 
 /*
  * Registers `handler` for messages whose endpoint is exactly `topic`. NULL: for all topics that
- * have no handler of their own; without such a handler, those messages are answered with 404.
+ * have no handler of their own; without such a handler, those messages get 404.
  * PAWL_E_INVALID: a second handler of a topic, an option out of range; PAWL_E_MISUSE once it runs.
  */
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_receiver_handle(
@@ -235,14 +236,14 @@ PAWL_API PAWL_MUST_CHECK pawl_status pawl_receiver_set_health_sources(pawl_recei
                                                                       pawl_error *err);
 
 /**
- * Shuts the receiver down: stops accepting, answers the requests that have arrived, then stops.
+ * Shuts the receiver down: stops accepting, responds to the requests that have arrived, then stops.
  *
  * Ownership: -
  * Threads:   any thread except a handler's.
  * Blocks:    until every handler has returned and every response is sent off: handlers are
  *            cancelled after grace_ms. A handler that ignores cancellation delays the return.
  * Durable:   everything that was acknowledged; nothing is left half done. A message that was still
- *            waiting for a handler is answered with 503 and leaves no record.
+ *            waiting for a handler gets 503 and leaves no record.
  * Errors:    none.
  */
 PAWL_API void pawl_receiver_stop(pawl_receiver *receiver);

@@ -34,7 +34,7 @@ typedef enum pawl_send_result {
     PAWL_SEND_CANCELLED = 4     /* cancelled by the sender; the receiver may have processed it */
 } pawl_send_result;
 
-/* "acknowledged", "duplicate", "refused", "retry", "cancelled". Never NULL. */
+/* "acknowledged", "duplicate", "rejected", "retry", "cancelled". Never NULL. */
 PAWL_API const char *pawl_send_result_name(pawl_send_result sent);
 
 typedef struct pawl_send_request {

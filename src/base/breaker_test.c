@@ -10,7 +10,7 @@ static pawl_mono at_ms(int64_t ms)
     return (pawl_mono){ms * 1000};
 }
 
-PAWL_TEST(a_failure_makes_the_next_try_wait_and_a_success_forgets_it)
+PAWL_TEST(a_failure_delays_the_next_attempt_and_a_success_resets_the_delay)
 {
     pawli_breaker breaker;
 
@@ -28,7 +28,7 @@ PAWL_TEST(a_failure_makes_the_next_try_wait_and_a_success_forgets_it)
     assert_int_equal(0, breaker.failures);
 }
 
-PAWL_TEST(the_breaker_opens_tries_and_opens_for_longer)
+PAWL_TEST(the_breaker_opens_probes_and_opens_for_longer)
 {
     pawli_breaker breaker;
 

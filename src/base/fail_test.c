@@ -28,7 +28,7 @@ PAWL_TEST(native_codes_are_kept_and_do_not_linger)
     assert_int_equal(err.native_code, 0);
 }
 
-PAWL_TEST(no_error_struct_is_fine)
+PAWL_TEST(a_null_error_struct_is_accepted)
 {
     assert_int_equal(pawli_fail(NULL, PAWL_E_NOMEM, "x"), PAWL_E_NOMEM);
     assert_int_equal(pawli_fail_code(NULL, PAWL_E_IO, 1, "x"), PAWL_E_IO);

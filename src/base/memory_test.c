@@ -33,7 +33,7 @@ PAWL_TEST(an_empty_buffer_becomes_an_empty_string)
     free(text);
 }
 
-PAWL_TEST(an_impossible_size_fails_once_and_for_all)
+PAWL_TEST(an_impossible_size_fails_permanently)
 {
     pawli_buffer buffer = {0};
 
@@ -81,7 +81,7 @@ PAWL_TEST(an_older_shorter_struct_keeps_the_new_defaults)
     assert_int_equal(options.size, sizeof options);
 }
 
-PAWL_TEST(a_newer_struct_is_fine_until_it_asks_for_something)
+PAWL_TEST(a_newer_struct_is_accepted_until_it_sets_an_unknown_field)
 {
     struct {
         struct options known;

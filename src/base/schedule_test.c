@@ -246,7 +246,7 @@ PAWL_TEST(from_start_counts_from_the_start_and_has_no_past)
                   pawl_schedule_previous(schedule, at("2026-01-01T00:00"), &fire, &err), &err);
 }
 
-PAWL_TEST(the_ends_of_time_are_answers)
+PAWL_TEST(times_at_both_ends_of_the_range_have_results)
 {
     PAWLI_AUTO(pawl_schedule) daily = parse("@daily", "Asia/Tokyo");
     PAWLI_AUTO(pawl_schedule) often = parse("* * * * * *", "America/New_York");

@@ -30,7 +30,7 @@ PAWL_TEST(in_doubt_has_an_exit_code_of_its_own)
                                  pawl_status_exit(PAWL_E_IN_DOUBT));
 }
 
-PAWL_TEST(held_and_lost_have_exit_codes_of_their_own)
+PAWL_TEST(lease_errors_have_exit_codes_of_their_own)
 {
     for (int i = 0; i < PAWL_STATUS_COUNT; i++) {
         if (i != PAWL_E_HELD)

@@ -172,7 +172,7 @@ PAWL_TEST(dublin_has_its_daylight_saving_in_winter)
     assert_string_equal(period.abbreviation, "GMT");
 }
 
-PAWL_TEST(times_beyond_all_years_get_the_nearest_answer)
+PAWL_TEST(times_out_of_range_become_the_nearest_valid_time)
 {
     PAWLI_AUTO(pawli_zone) zone = load("America/New_York");
     pawli_zone_period period;

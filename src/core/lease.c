@@ -59,7 +59,7 @@ static pawl_status held_by_another(const pawl_leases *leases, const char *name, 
     int64_t left_ms = (lease->expires_at.us - leases->now.us + 999) / 1000;
 
     return pawli_fail(err, PAWL_E_HELD,
-                      "lease '%.100s' is held by %.100s and expires in %lld.%03lld s unless "
+                      "lease '%.100s' is owned by %.100s and expires in %lld.%03lld s unless "
                       "renewed; try again later",
                       name, lease->owner_name, (long long)(left_ms / 1000),
                       (long long)(left_ms % 1000));

@@ -176,9 +176,9 @@ pawl_status pawl_lease_get(pawl_store *store, const char *name, pawl_leases **re
     if (st != PAWL_OK)
         return st;
     if (one->count == 0)
-        return pawli_fail(err, PAWL_E_NOT_FOUND,
-                          "no such lease: '%.255s'; it was never held, or its record was pruned",
-                          name);
+        return pawli_fail(
+            err, PAWL_E_NOT_FOUND,
+            "no such lease: '%.255s'; it was never acquired, or its record was pruned", name);
     *ret_one = pawl_leases_take(&one);
     return PAWL_OK;
 }
@@ -251,17 +251,17 @@ static pawl_status lease_list_force(pawl_store *store, const char *name,
     if (st != PAWL_OK)
         return st;
     if (one->count == 0)
-        return pawli_fail(err, PAWL_E_NOT_FOUND,
-                          "no such lease: '%.255s'; it was never held, or its record was pruned",
-                          name);
+        return pawli_fail(
+            err, PAWL_E_NOT_FOUND,
+            "no such lease: '%.255s'; it was never acquired, or its record was pruned", name);
     if (one->result != 0)
         return PAWL_OK;
     return one->items[0].owned
-               ? pawli_fail(
-                     err, PAWL_E_LOST,
-                     "the lease is held with fencing token %lld, not %lld; nothing was changed",
-                     (long long)one->items[0].fence, (long long)options->fence)
-               : pawli_fail(err, PAWL_E_LOST, "the lease is not held; there is nothing to release");
+               ? pawli_fail(err, PAWL_E_LOST,
+                            "the lease has fencing token %lld, not %lld; nothing was changed",
+                            (long long)one->items[0].fence, (long long)options->fence)
+               : pawli_fail(err, PAWL_E_LOST,
+                            "the lease has no owner; there is nothing to release");
 }
 
 pawl_status pawl_lease_force_release(pawl_store *store, const char *name,

@@ -395,7 +395,9 @@ pawl_status pawli_http_start(pawli_listener *listener, pawl_error *err)
      * others. */
     listener->daemon_fd = fcntl(listener->fd, F_DUPFD_CLOEXEC, 0);
     if (listener->daemon_fd < 0)
-        return pawli_fail_code(err, PAWL_E_NOMEM, errno, "no file descriptor is available");
+        return pawli_fail_code(
+            err, PAWL_E_NOMEM, errno,
+            "no file descriptor is available: raise the limit of open files (ulimit -n)");
     pawli_signals_block(&before);
     listener->daemon = start_daemon(listener);
     pawli_signals_restore(&before);

@@ -25,8 +25,13 @@ PAWLI_AUTO_DEFINE(pawli_listener, pawli_listener_free);
 static pawl_status fail_errno(pawl_error *err, const char *what, const char *where)
 {
     pawl_status status = errno == EACCES || errno == EPERM ? PAWL_E_DENIED : PAWL_E_IO;
+    const char *next = errno == EADDRINUSE
+                           ? "; stop the process that uses it, or choose another address"
+                       : errno == EMFILE ? "; raise the limit of open files (ulimit -n)"
+                                         : "";
 
-    return pawli_fail_code(err, status, errno, "%s '%.100s': %s", what, where, strerror(errno));
+    return pawli_fail_code(err, status, errno, "%s '%.100s': %s%s", what, where, strerror(errno),
+                           next);
 }
 
 static pawli_listener *listener_new(pawl_receiver *receiver)

@@ -253,7 +253,7 @@ bool pawli_process(void *context, pawli_request *job)
 
     if (st != PAWL_OK) {
         pawli_log(&receiver->options.log, PAWL_LOG_ERROR, AREA,
-                  "{message_id} from {source} could not be recorded: {error}",
+                  "{message_id} from {source} could not be recorded, its sender retries: {error}",
                   pawli_logged("message_id", pawl_envelope_id(job->envelope)),
                   pawli_logged("source", pawl_envelope_source(job->envelope)),
                   pawli_logged("error", err.message));

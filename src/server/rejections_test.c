@@ -23,7 +23,7 @@ static void write_down(void *context, const pawl_log_record *record)
     snprintf(to->last, sizeof to->last, "%s", record->message);
 }
 
-PAWL_TEST(a_kind_of_refusal_is_logged_once_a_minute_with_its_count)
+PAWL_TEST(each_kind_of_rejection_is_logged_once_a_minute_with_its_count)
 {
     journal to = {0};
     const pawl_log_sink sink = {write_down, &to, PAWL_LOG_INFO};

@@ -29,7 +29,7 @@ static const pawli_ack *decoded(const char *text)
     return ack;
 }
 
-PAWL_TEST(an_answer_has_the_fields_of_the_wire_format)
+PAWL_TEST(an_acknowledgement_has_the_fields_of_the_wire_format)
 {
     pawli_ack_content content = PAWLI_ACK_CONTENT_INIT;
 

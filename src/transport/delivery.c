@@ -90,7 +90,8 @@ static pawl_status delivery_watch(pawl_delivery *delivery, int fd, pawl_error *e
     if (fd < 0 || delivery->events < 0 ||
         epoll_ctl(delivery->events, EPOLL_CTL_ADD, fd, &event) != 0)
         return pawli_fail_code(err, PAWL_E_IO, errno,
-                               "no file descriptor is available for a delivery");
+                               "no file descriptor is available for a delivery: raise the limit of "
+                               "open files (ulimit -n)");
     return PAWL_OK;
 }
 
@@ -294,8 +295,8 @@ static pawl_status delivery_iterate(pawl_delivery *delivery, bool claims, bool m
     pawli_send_pump_pause(delivery);
     pawli_send_pump_drop_late(delivery);
     if (pawli_transport_client_process(delivery->client, &why) != PAWL_OK)
-        pawli_log(&delivery->options.log, PAWL_LOG_WARNING, "outbox", "sends are delayed: {error}",
-                  pawli_logged("error", why.message));
+        pawli_log(&delivery->options.log, PAWL_LOG_WARNING, "outbox",
+                  "sends are delayed, retrying: {error}", pawli_logged("error", why.message));
     if (!pawli_breaker_allows(&delivery->health, pawli_mono_now()))
         return PAWL_OK;
     pawl_status st = delivery_exchange(delivery, claims, may_arm, &why);

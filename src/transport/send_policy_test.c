@@ -15,7 +15,7 @@ static pawl_send_report answer(int status)
     return outcome;
 }
 
-PAWL_TEST(an_answer_counts_unless_it_says_later)
+PAWL_TEST(a_response_counts_unless_its_status_means_retry_later)
 {
     static const int later[] = {408, 409, 425, 429, 502, 503, 504};
     static const int counted[] = {0, 200, 204, 301, 500, 501, 505, 507, 599};
@@ -41,7 +41,7 @@ PAWL_TEST(a_pause_that_was_asked_for_and_a_probe_do_not_count)
     assert_false(pawli_send_counts(&outcome, &usual));
 }
 
-PAWL_TEST(without_an_answer_it_counts_only_if_others_were_answered_meanwhile)
+PAWL_TEST(without_a_response_it_counts_only_if_the_destination_responded_to_others)
 {
     pawl_send_report none = PAWL_SEND_REPORT_INIT;
     pawli_send_facts alive = usual;

@@ -28,7 +28,8 @@ pawl_status pawli_send_pump_init(pawli_send_pump *pump, pawl_error *err)
     pump->completed_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (pump->wake_fd < 0 || pump->completed_fd < 0)
         return pawli_fail_code(err, PAWL_E_IO, errno,
-                               "no file descriptor is available for a delivery");
+                               "no file descriptor is available for a delivery: raise the limit of "
+                               "open files (ulimit -n)");
     return PAWL_OK;
 }
 
@@ -78,8 +79,8 @@ static void process_client(pawl_delivery *delivery)
 
     pawli_send_pump_drop_late(delivery);
     if (pawli_transport_client_process(delivery->client, &why) != PAWL_OK)
-        pawli_log(&delivery->options.log, PAWL_LOG_WARNING, "outbox", "sends are delayed: {error}",
-                  pawli_logged("error", why.message));
+        pawli_log(&delivery->options.log, PAWL_LOG_WARNING, "outbox",
+                  "sends are delayed, retrying: {error}", pawli_logged("error", why.message));
     if (delivery->completed.count > completed)
         pump_ring(delivery->pump.completed_fd);
 }

@@ -84,7 +84,7 @@ PAWL_TEST(names_are_found_and_keep_their_settings)
     assert_int_equal(0, pawli_secrets_count(pawli_service_secrets(service)));
 }
 
-PAWL_TEST(a_url_goes_by_the_entry_for_urls)
+PAWL_TEST(a_url_destination_uses_the_entry_for_urls)
 {
     pawl_service_options urls = PAWL_SERVICE_OPTIONS_INIT;
     const pawl_service *service = NULL;
@@ -102,7 +102,7 @@ PAWL_TEST(a_url_goes_by_the_entry_for_urls)
     assert_null(pawl_services_peer(map, ""));
 }
 
-PAWL_TEST(an_unknown_name_is_answered_with_the_name_of_the_map)
+PAWL_TEST(the_error_for_an_unknown_name_names_the_map)
 {
     pawl_service_options camera = named("camera", NULL);
     pawl_services *map = map_of(&camera, 1, NULL);

@@ -64,7 +64,8 @@ pawl_status pawli_transport_client_open(pawl_transports *transports,
         int code = errno;
         free(client);
         return pawli_fail_code(err, PAWL_E_IO, code,
-                               "no file descriptor is available for a transport client");
+                               "no file descriptor is available for a transport client: raise the "
+                               "limit of open files (ulimit -n)");
     }
     client->transports = transports;
     atomic_fetch_add(&transports->clients, 1);

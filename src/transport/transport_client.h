@@ -24,12 +24,14 @@ PAWL_MUST_CHECK pawl_status pawli_transport_client_open(pawl_transports *transpo
  * Ownership: the data that `request` points to must live until `end` is called. *ret_send (may be
  *            NULL) belongs to the client and is invalid once `end` returns.
  * Threads:   the client's. `end` is called inside pawli_transport_client_process() or
- * pawli_transport_client_close(), exactly once, never inside this call; it may call this function
- * and pawli_transport_client_cancel(). Blocks:    no; names are resolved on one of the library's
- * threads. Durable:   nothing is written. Errors:    PAWL_E_INVALID: permanent (an invalid URL, an
- * unknown scheme). PAWL_E_DENIED (a local destination that is not allowed), PAWL_E_NOT_FOUND (no
- * such receiver in this process): until the configuration is changed. PAWL_E_NOMEM, PAWL_E_IO:
- * retry. On failure `end` is not called.
+ *            pawli_transport_client_close(), exactly once, never inside this call; it may call this
+ *            function and pawli_transport_client_cancel().
+ * Blocks:    no; names are resolved on one of the library's threads.
+ * Durable:   nothing is written.
+ * Errors:    PAWL_E_INVALID: permanent (an invalid URL, an unknown scheme). PAWL_E_DENIED (a local
+ *            destination that is not allowed), PAWL_E_NOT_FOUND (no such receiver in this process):
+ *            until the configuration is changed. PAWL_E_NOMEM, PAWL_E_IO: retry. On failure `end`
+ *            is not called.
  */
 PAWL_MUST_CHECK pawl_status pawli_transport_client_send(pawli_transport_client *client,
                                                         const pawl_send_request *request,

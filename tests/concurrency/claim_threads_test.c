@@ -207,7 +207,7 @@ static const char *send_or_claim(void *context, size_t index)
     return NULL;
 }
 
-PAWL_TEST(nothing_is_passed_over_while_others_send)
+PAWL_TEST(no_message_is_skipped_while_others_send)
 {
     fixture *f = open_fast();
     struct both both = {.store = fixture_store(f)};

@@ -26,7 +26,7 @@ static const char *deploy(void *context, size_t index)
     return NULL;
 }
 
-PAWL_TEST(eight_threads_deploy_and_one_of_them_makes_the_schema)
+PAWL_TEST(eight_threads_deploy_and_one_of_them_creates_the_schema)
 {
     const fixture_options opts = {.no_schema = true, .real_clock = true};
     fixture *f = fixture_open(&opts);

@@ -89,7 +89,7 @@ PAWL_TEST(eight_processes_send_the_same_ids_and_each_is_stored_once)
     queue_check(f);
 }
 
-PAWL_TEST(eight_processes_make_the_schema_together)
+PAWL_TEST(eight_processes_create_the_schema_together)
 {
     const fixture_options opts = {.no_schema = true, .real_clock = true};
     fixture *f = fixture_open(&opts);

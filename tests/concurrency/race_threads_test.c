@@ -200,7 +200,7 @@ static void send_all(fixture *f, struct race *race)
         race->ids[i] = sent[i].work_id;
 }
 
-PAWL_TEST(claims_answers_reaps_and_cancels_race_and_the_books_balance)
+PAWL_TEST(claims_results_reaps_and_cancels_race_and_the_totals_agree)
 {
     pawl_store_options store = PAWL_STORE_OPTIONS_INIT;
     const fixture_options opts = {.store = &store};

@@ -65,7 +65,7 @@ PAWL_TEST(with_nothing_to_claim_it_is_an_ack)
                      pawl_message_state(queue_get(f, fixture_receipt(first, 1).id)));
 }
 
-PAWL_TEST(stale_foreign_unknown_and_repeated_items_are_passed_over)
+PAWL_TEST(stale_foreign_unknown_and_repeated_items_are_skipped)
 {
     fixture *f = fixture_open(NULL);
     pawl_owner worker = queue_owner(1);

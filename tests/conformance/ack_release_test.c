@@ -227,7 +227,7 @@ static pawl_status raw_renew(pawl_store *store, pawl_owner owner, const pawl_rec
 static const raw_answer raw_answers[] = {pawl_queue_ack, raw_abandon, raw_fail, raw_renew,
                                          pawl_queue_release};
 
-PAWL_TEST(unknown_ids_and_duplicates_are_passed_over_and_not_counted)
+PAWL_TEST(unknown_ids_and_duplicates_are_skipped_and_not_counted)
 {
     fixture *f = fixture_open(NULL);
 
@@ -275,7 +275,7 @@ PAWL_TEST(an_empty_list_does_nothing)
     assert_string_equal(before, queue_fingerprint(f));
 }
 
-PAWL_TEST(a_list_of_mine_and_others_changes_mine)
+PAWL_TEST(a_list_with_items_of_other_owners_changes_only_the_callers)
 {
     fixture *f = fixture_open(NULL);
 

@@ -155,7 +155,7 @@ PAWL_TEST(where_all_sends_count_a_delay_is_five_minutes_at_most)
     assert_in_range(wait_us, 300 * 1000000, 300 * 1000000 + 500000);
 }
 
-PAWL_TEST(a_message_with_a_destination_is_tried_until_it_expires)
+PAWL_TEST(a_message_with_a_destination_is_retried_until_it_expires)
 {
     fixture *f = fixture_open(NULL);
     pawl_message_spec message = queue_message("t", "x");

@@ -6,7 +6,7 @@
 
 static const pawl_enqueued untouched = {{-1}, {{9}}, true};
 
-PAWL_TEST(a_batch_is_stored_whole_and_answered_in_its_order)
+PAWL_TEST(a_batch_is_stored_whole_and_its_results_are_in_its_order)
 {
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;

@@ -99,7 +99,7 @@ PAWL_TEST_ON(postgres, times_of_sql_functions_have_bounds)
 }
 
 /* As if someone had written it by hand, or an older version had. */
-PAWL_TEST(a_row_with_an_absurd_span_stops_no_one)
+PAWL_TEST(a_row_with_an_absurd_span_stops_no_other)
 {
     fixture *f = fixture_open(NULL);
     bool pg = fixture_is_postgres(f);

@@ -162,7 +162,7 @@ PAWL_TEST(every_end_of_the_last_message_removes_the_claim)
 }
 
 /* Rejected calls remove nothing. */
-PAWL_TEST(another_owners_answer_leaves_the_claim)
+PAWL_TEST(another_owners_result_leaves_the_claim)
 {
     fixture *f = fixture_open(NULL);
     pawl_messages *list = take_messages(f, 2);

@@ -46,7 +46,7 @@ PAWL_TEST(a_claim_gives_the_whole_message_and_a_lease)
     queue_check(f);
 }
 
-PAWL_TEST(a_claim_is_committed_before_it_answers)
+PAWL_TEST(a_claim_is_committed_before_it_returns)
 {
     fixture *f = fixture_open(NULL);
     pawl_work_id id = fixture_send(f, "t", "x");

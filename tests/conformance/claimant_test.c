@@ -25,7 +25,7 @@ static pawl_messages *take_messages(pawl_claimant *claimant, int64_t lease_ms, i
     return queue_keep(list);
 }
 
-PAWL_TEST(a_claimant_answers_by_id)
+PAWL_TEST(a_claimant_ends_its_messages_by_id)
 {
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
@@ -75,7 +75,7 @@ PAWL_TEST(a_claimant_skips_unknown_and_duplicate_ids)
     assert_int_equal(0, changed);
 }
 
-PAWL_TEST(a_claimant_cannot_answer_for_another_one_of_the_same_owner)
+PAWL_TEST(a_claimant_cannot_end_messages_of_another_one_of_the_same_owner)
 {
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
@@ -94,7 +94,7 @@ PAWL_TEST(a_claimant_cannot_answer_for_another_one_of_the_same_owner)
     assert_int_equal(1, changed);
 }
 
-PAWL_TEST(a_claimant_answers_with_its_latest_fence)
+PAWL_TEST(a_claimant_uses_its_latest_fence)
 {
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;

@@ -41,7 +41,7 @@ PAWL_TEST(the_real_clock_is_the_machines)
     assert_string_equal("x", queue_payloads(fixture_claim(f, queue_owner(1), MINUTE_MS, 1)));
 }
 
-PAWL_TEST_ON(sqlite, sqlite_never_answers_less_than_it_wrote_down)
+PAWL_TEST_ON(sqlite, sqlites_clock_is_never_below_a_stored_time)
 {
     fixture *f = fixture_open(NULL);
     pawl_work_id id;
@@ -91,7 +91,7 @@ PAWL_TEST_ON(sqlite, time_goes_on_while_the_wall_clock_is_behind)
     assert_int_equal(2, (int)pawl_messages_count(fixture_claim(f, queue_owner(2), SECOND_MS, 10)));
 }
 
-PAWL_TEST_ON(sqlite, a_message_reads_as_expired_by_the_time_that_goes_on)
+PAWL_TEST_ON(sqlite, a_message_reads_as_expired_as_soon_as_its_time_has_passed)
 {
     fixture *f = fixture_open(NULL);
     pawl_message_spec message = queue_message("t", "short-lived");
@@ -124,7 +124,7 @@ PAWL_TEST_ON(sqlite, time_goes_on_in_every_process)
     assert_time(now.us, store_now(f));
 }
 
-PAWL_TEST_ON(sqlite, time_goes_on_after_the_machine_was_started_again)
+PAWL_TEST_ON(sqlite, time_continues_after_a_reboot)
 {
     fixture *f = fixture_open(NULL);
     int64_t ahead_us = FIXTURE_START.us + YEAR_US;

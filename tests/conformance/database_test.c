@@ -113,7 +113,7 @@ PAWL_TEST(store_options_may_be_shorter_and_unknown_options_are_refused)
     pawl_store_close(NULL);
 }
 
-PAWL_TEST_ON(sqlite, a_missing_sqlite_file_is_not_found_and_not_made)
+PAWL_TEST_ON(sqlite, a_missing_sqlite_file_is_not_found_and_not_created)
 {
     const char *path = test_note("%s/none.db", test_directory());
     pawl_error err;
@@ -144,7 +144,7 @@ static void write_at(const char *path, long offset, const char *text, size_t siz
     close(fd);
 }
 
-PAWL_TEST_ON(sqlite, a_file_that_is_no_database_is_not_ours_and_stays_as_it_is)
+PAWL_TEST_ON(sqlite, a_file_that_is_no_database_is_rejected_and_not_changed)
 {
     const char *path = test_note("%s/letter.txt", test_directory());
     pawl_store_options opts = PAWL_STORE_OPTIONS_INIT;

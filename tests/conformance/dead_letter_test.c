@@ -86,7 +86,7 @@ PAWL_TEST(every_topic_at_once)
     assert_int_equal(0, fixture_count(f, "SELECT count(*) FROM {topic}"));
 }
 
-PAWL_TEST(every_way_to_die_is_recorded_with_the_move)
+PAWL_TEST(every_way_to_become_a_dead_letter_is_recorded_with_the_transition)
 {
     fixture *f = fixture_open(NULL);
     pawl_message_spec message = queue_message("t", "abandoned");
@@ -220,7 +220,7 @@ PAWL_TEST(a_renewed_call_is_not_cancelled)
     assert_int_equal(1, end_dead_letters(f, list));
 }
 
-PAWL_TEST(redrive_and_purge_end_the_record)
+PAWL_TEST(retry_and_purge_end_the_record)
 {
     fixture *f = fixture_open(NULL);
     pawl_work_id retried_by_user, purged;

@@ -27,7 +27,7 @@ PAWL_TEST(a_sent_message_is_stored_with_its_defaults)
     queue_check(f);
 }
 
-PAWL_TEST(a_sent_message_is_ready_and_nobodys)
+PAWL_TEST(a_sent_message_is_ready_and_has_no_owner)
 {
     fixture *f = fixture_open(NULL);
     const pawl_message *m = queue_get(f, fixture_send(f, "order.created", "hello"));
@@ -268,7 +268,7 @@ PAWL_TEST(a_message_with_a_destination_expires_after_a_day_and_has_six_attempts)
     assert_time(FIXTURE_START.us + 1000000, pawl_message_expires_at(m));
 }
 
-PAWL_TEST(an_id_is_made_when_none_is_given)
+PAWL_TEST(an_id_is_generated_when_none_is_given)
 {
     fixture *f = fixture_open(NULL);
     pawl_message_spec message = queue_message("t", "x");
@@ -296,7 +296,7 @@ PAWL_TEST(work_ids_grow_and_are_never_used_again)
     assert_true(third.value > second.value);
 }
 
-PAWL_TEST(the_answer_may_be_left_out)
+PAWL_TEST(the_result_may_be_omitted)
 {
     fixture *f = fixture_open(NULL);
     pawl_message_spec message = queue_message("t", "x");

@@ -73,7 +73,7 @@ PAWL_TEST(messages_past_their_time_to_live_read_as_expired_before_maintenance)
     queue_check(f);
 }
 
-PAWL_TEST(messages_past_their_time_to_live_can_be_redriven_and_purged_before_maintenance)
+PAWL_TEST(messages_past_their_time_to_live_can_be_retried_and_purged_before_maintenance)
 {
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
@@ -91,7 +91,7 @@ PAWL_TEST(messages_past_their_time_to_live_can_be_redriven_and_purged_before_mai
 }
 
 /* One transaction for what was asked: maintenance of all others would be a second one. */
-PAWL_TEST(redriving_messages_past_their_time_to_live_changes_no_others)
+PAWL_TEST(retrying_messages_past_their_time_to_live_changes_no_others)
 {
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;

@@ -84,7 +84,7 @@ PAWL_TEST(a_reaped_message_cannot_be_acknowledged_before_it_is_claimed_again)
     assert_int_equal(PAWL_STATE_READY, fixture_state(f, id));
 }
 
-PAWL_TEST(an_answer_within_an_ended_lease_counts_until_it_is_reaped)
+PAWL_TEST(a_result_after_the_lease_ended_counts_until_the_message_is_reaped)
 {
     fixture *f = fixture_open(NULL);
     pawl_work_id id = fixture_send(f, "t", "x");

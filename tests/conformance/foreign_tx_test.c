@@ -140,7 +140,7 @@ PAWL_TEST(a_failing_send_leaves_the_transaction_usable)
     queue_check(f);
 }
 
-PAWL_TEST(the_applications_savepoints_work_as_ever)
+PAWL_TEST(the_applications_savepoints_work_as_before)
 {
     fixture *f = fixture_open(NULL);
     pawl_tx *tx = fixture_tx_begin(f, 0);

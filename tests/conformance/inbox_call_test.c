@@ -1,7 +1,7 @@
 /* tests/conformance/inbox_call_test.c - the inbox around a call: lease, fence, take-over. */
 #include "inbox_fixture.h"
 
-PAWL_TEST(a_call_is_in_progress_until_done_and_then_answered_from_the_record)
+PAWL_TEST(a_call_is_in_progress_until_done_and_then_the_record_has_the_response)
 {
     fixture *f = inbox_fixture(NULL);
     pawl_inbox_options options = PAWL_INBOX_OPTIONS_INIT;
@@ -92,7 +92,7 @@ PAWL_TEST(an_expired_lease_stays_valid_until_another_owner_takes_it)
     assert_string_equal("late, but first", inbox_response(inbox_call(f, "1", NULL)));
 }
 
-PAWL_TEST(a_failed_call_may_be_tried_again_at_once_until_it_is_dead)
+PAWL_TEST(a_failed_call_may_be_retried_at_once_until_it_is_dead)
 {
     fixture *f = inbox_fixture(NULL);
     pawl_inbox_options two = PAWL_INBOX_OPTIONS_INIT;
@@ -106,7 +106,7 @@ PAWL_TEST(a_failed_call_may_be_tried_again_at_once_until_it_is_dead)
     assert_answer(PAWL_INBOX_REJECTED, inbox_call(f, "1", &two));
 }
 
-PAWL_TEST(a_running_call_is_not_forgotten)
+PAWL_TEST(a_running_call_is_not_pruned)
 {
     fixture *f = inbox_fixture(NULL);
     pawl_inbox_options brief = PAWL_INBOX_OPTIONS_INIT;

@@ -107,7 +107,7 @@ PAWL_TEST(counts_show_stuck_deliveries)
     assert_int_equal(1, stats(f).stuck);
 }
 
-PAWL_TEST(requeued_dead_ones_get_all_their_attempts_again)
+PAWL_TEST(retried_dead_ones_get_all_their_attempts_again)
 {
     fixture *f = with_all_states();
     pawl_error err = PAWL_ERROR_INIT;

@@ -116,7 +116,7 @@ PAWL_TEST(a_suspect_that_fails_has_as_many_attempts_as_any_other_and_one)
                                          " WHERE suspect = (1 = 1) AND status = 'dead'"));
 }
 
-PAWL_TEST(a_suspect_that_is_requeued_begins_like_any_other)
+PAWL_TEST(a_suspect_that_is_retried_begins_like_any_other)
 {
     fixture *f = inbox_fixture(NULL);
     pawl_error err = PAWL_ERROR_INIT;

@@ -142,7 +142,7 @@ PAWL_TEST(a_message_that_kills_its_receiver_every_time_ends_as_dead)
     assert_string_equal("the last attempt did not end", inbox_record(f, "1")->error);
 }
 
-PAWL_TEST(giving_up_makes_it_dead_at_once)
+PAWL_TEST(a_permanent_failure_makes_it_dead_at_once)
 {
     fixture *f = inbox_fixture(NULL);
     pawl_error err = PAWL_ERROR_INIT;
@@ -199,7 +199,7 @@ PAWL_TEST(the_same_id_from_another_source_is_another_message)
 }
 
 /* SQLite has one writer: there the second delivery waits for the write lock, on another thread. */
-PAWL_TEST_ON(postgres, while_a_handler_is_at_it_another_delivery_does_not_wait)
+PAWL_TEST_ON(postgres, while_a_handler_runs_another_delivery_does_not_wait)
 {
     fixture *f = inbox_fixture(NULL);
     pawl_error err = PAWL_ERROR_INIT;

@@ -296,7 +296,7 @@ static pawl_status renew(pawl_store *store, pawl_owner owner, const pawl_receipt
     return pawl_queue_renew(store, owner, items, count, 1000, ret_changed, err);
 }
 
-PAWL_TEST(an_answer_needs_an_owner_and_a_list)
+PAWL_TEST(a_result_needs_an_owner_and_a_list)
 {
     static const raw_answer answers[] = {pawl_queue_ack, call_abandon, call_fail, renew,
                                          pawl_queue_release};
@@ -332,7 +332,7 @@ PAWL_TEST(an_answer_needs_an_owner_and_a_list)
     assert_string_equal(before, queue_fingerprint(f));
 }
 
-PAWL_TEST(delays_and_leases_of_answers_are_positive)
+PAWL_TEST(delays_and_leases_of_results_are_positive)
 {
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
@@ -356,7 +356,7 @@ PAWL_TEST(delays_and_leases_of_answers_are_positive)
     assert_string_equal(before, queue_fingerprint(f));
 }
 
-PAWL_TEST(an_error_text_that_is_not_utf8_does_not_stop_the_answer)
+PAWL_TEST(an_error_text_that_is_not_utf8_does_not_stop_the_result)
 {
     fixture *f = fixture_open(NULL);
     pawl_work_id id = fixture_send(f, "t", "x");

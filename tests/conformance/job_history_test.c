@@ -62,7 +62,7 @@ PAWL_TEST(a_run_is_followed_through_its_attempts)
     assert_time(started, job_get(f, "j")->last_run_at);
 }
 
-PAWL_TEST(a_failed_run_can_be_redriven)
+PAWL_TEST(a_failed_run_can_be_retried)
 {
     fixture *f = fixture_open(NULL);
     pawl_owner owner = queue_owner(1);

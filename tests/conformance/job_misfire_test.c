@@ -135,7 +135,7 @@ PAWL_TEST(a_clock_that_is_stepped_back_repeats_nothing)
                         job_story(f, "j"));
 }
 
-PAWL_TEST(jitter_is_the_same_for_everybody_and_stays_before_the_next_occurrence)
+PAWL_TEST(jitter_is_the_same_for_every_scheduler_and_stays_before_the_next_occurrence)
 {
     fixture *f = fixture_open(NULL);
     pawl_job_definition job = job_define("j", "* * * * *");

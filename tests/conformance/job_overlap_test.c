@@ -123,7 +123,7 @@ PAWL_TEST(a_triggered_run_counts_and_waits_like_others)
     assert_string_equal("t-done@0 t-done@0 overlap@60", job_story(f, "j"));
 }
 
-PAWL_TEST(disabling_and_changing_leave_those_in_line)
+PAWL_TEST(disabling_and_changing_leave_queued_runs)
 {
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
@@ -179,7 +179,7 @@ PAWL_TEST(from_start_continues_after_a_run_that_never_began)
     assert_string_equal("cancelled@600 ready@1260", job_story(f, "j"));
 }
 
-PAWL_TEST(from_start_skips_beside_a_triggered_run_and_goes_on)
+PAWL_TEST(from_start_skips_beside_a_triggered_run_and_continues)
 {
     fixture *f = fixture_open(NULL);
 

@@ -94,7 +94,7 @@ PAWL_TEST(put_keeps_the_next_occurrence_of_the_same_schedule_only)
     assert_int_equal(1, job_after(f, MINUTE_MS).runs);
 }
 
-PAWL_TEST(another_schedule_never_makes_a_occurrence_again)
+PAWL_TEST(another_schedule_never_repeats_an_occurrence)
 {
     fixture *f = fixture_open(NULL);
 

@@ -63,7 +63,7 @@ PAWL_TEST(a_job_whose_message_cannot_be_stored_stops_no_other)
     assert_true(fixture_logged(f, PAWL_LOG_WARNING, "cannot be stored"));
 }
 
-PAWL_TEST(a_job_whose_message_cannot_be_stored_is_not_retried_at_every_tick)
+PAWL_TEST(a_job_whose_message_cannot_be_stored_is_not_retried_at_every_pass)
 {
     fixture *f = fixture_open(NULL);
 
@@ -92,7 +92,7 @@ PAWL_TEST(a_job_corrected_with_sql_continues_at_once)
     assert_int_equal(0, problems(f));
 }
 
-PAWL_TEST(a_bad_job_with_runs_in_line_is_not_tried_at_every_tick)
+PAWL_TEST(an_invalid_job_with_queued_runs_is_not_retried_at_every_pass)
 {
     fixture *f = fixture_open(NULL);
     pawl_job_definition job = job_define("j", "* * * * *");

@@ -46,7 +46,7 @@ PAWL_TEST_ON(postgres, a_lane_waits_for_an_open_transaction_that_used_it)
     assert_int_equal(0, lane_count(f));
 }
 
-PAWL_TEST_ON(postgres, a_lane_goes_when_such_a_transaction_is_rolled_back)
+PAWL_TEST_ON(postgres, a_lane_is_removed_when_the_transaction_that_used_it_is_rolled_back)
 {
     fixture *f = fixture_open(NULL);
 

@@ -181,7 +181,7 @@ PAWL_TEST(a_lease_shows_its_owner_and_its_last_owner)
     assert_true(strchr(lease->owner_name, ':') != NULL); /* host:pid */
 }
 
-PAWL_TEST(a_lease_can_be_taken_away_and_that_is_recorded)
+PAWL_TEST(a_lease_can_be_revoked_and_that_is_recorded)
 {
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
@@ -204,7 +204,7 @@ PAWL_TEST(a_lease_can_be_taken_away_and_that_is_recorded)
     assert_int_equal(PAWL_E_LOST, lease_release(f, "it", 1, fence));
     assert_status(PAWL_E_LOST,
                   pawl_lease_force_release(fixture_store(f), "it", &options, NULL, &err), &err);
-    assert_says(&err, "not held");
+    assert_says(&err, "no owner");
     next = lease_take(f, "it", 2).fence;
     assert_true(next > fence);
     lease = lease_read(f, "it");

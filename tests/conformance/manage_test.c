@@ -75,7 +75,7 @@ static void check_redriven(fixture *f, pawl_work_id id)
     queue_check(f);
 }
 
-PAWL_TEST(redrive_brings_back_failed_and_cancelled_messages)
+PAWL_TEST(retry_makes_failed_and_cancelled_messages_ready)
 {
     fixture *f = fixture_open(NULL);
 
@@ -83,7 +83,7 @@ PAWL_TEST(redrive_brings_back_failed_and_cancelled_messages)
     check_redriven(f, queue_make(f, "t", "x", PAWL_STATE_CANCELLED));
 }
 
-PAWL_TEST(redrive_gives_an_expired_message_its_time_to_live_again)
+PAWL_TEST(retry_restarts_the_time_to_live_of_an_expired_message)
 {
     fixture *f = fixture_open(NULL);
     pawl_message_spec message = queue_message("t", "x");
@@ -117,7 +117,7 @@ PAWL_TEST(the_time_to_live_of_a_delayed_message_counts_from_its_due_time)
     assert_time(fixture_now(f).us + 5 * 1000000, pawl_message_expires_at(queue_get(f, id)));
 }
 
-PAWL_TEST(a_redriven_message_has_all_its_attempts_again)
+PAWL_TEST(a_retried_dead_letter_has_all_its_attempts_again)
 {
     fixture *f = fixture_open(NULL);
     pawl_message_spec message = queue_message("t", "x");
@@ -137,7 +137,7 @@ PAWL_TEST(a_redriven_message_has_all_its_attempts_again)
     }
 }
 
-PAWL_TEST(only_dead_letters_are_redriven)
+PAWL_TEST(only_dead_letters_are_retried)
 {
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
@@ -155,7 +155,7 @@ PAWL_TEST(only_dead_letters_are_redriven)
     queue_check(f);
 }
 
-PAWL_TEST(purge_removes_finished_messages_for_good)
+PAWL_TEST(purge_removes_finished_messages_permanently)
 {
     static const pawl_state ends[] = {PAWL_STATE_DONE, PAWL_STATE_FAILED, PAWL_STATE_EXPIRED,
                                       PAWL_STATE_CANCELLED};
@@ -198,7 +198,7 @@ static size_t matching(fixture *f, matching_fn fn, const pawl_outbox_filter *fil
     return changed;
 }
 
-PAWL_TEST(cancel_redrive_and_purge_work_by_filter)
+PAWL_TEST(cancel_retry_and_purge_work_by_filter)
 {
     fixture *f = fixture_open(NULL);
     pawl_outbox_filter filter = PAWL_OUTBOX_FILTER_INIT;

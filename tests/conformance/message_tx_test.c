@@ -90,7 +90,7 @@ PAWL_TEST(a_rollback_leaves_the_message_leased)
     assert_int_equal(1, changed);
 }
 
-PAWL_TEST(a_transaction_that_is_forgotten_is_rolled_back)
+PAWL_TEST(a_transaction_that_is_never_ended_is_rolled_back)
 {
     fixture *f = open_with_orders();
     pawl_error err = PAWL_ERROR_INIT;
@@ -142,7 +142,7 @@ PAWL_TEST(a_message_that_was_cancelled_meanwhile_has_no_effect)
     assert_int_equal(PAWL_STATE_CANCELLED, fixture_state(f, item.id));
 }
 
-PAWL_TEST(the_effect_is_there_once_however_often_it_is_tried)
+PAWL_TEST(the_effect_is_there_once_however_often_it_is_attempted)
 {
     fixture *f = open_with_orders();
     pawl_error err = PAWL_ERROR_INIT;

@@ -57,7 +57,7 @@ PAWL_TEST(a_paused_topic_is_not_claimed_and_others_are)
     queue_check(f);
 }
 
-PAWL_TEST(saying_it_twice_changes_nothing)
+PAWL_TEST(pausing_twice_changes_nothing)
 {
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
@@ -91,7 +91,7 @@ PAWL_TEST(a_topic_can_be_paused_before_its_first_message_and_with_all_priorities
     assert_string_equal("new lane", claim_all(f));
 }
 
-PAWL_TEST(a_claim_by_topic_obeys_too)
+PAWL_TEST(a_claim_by_topic_skips_paused_topics_too)
 {
     fixture *f = fixture_open(NULL);
     const char *const topics[] = {"a", "b"};
@@ -203,7 +203,7 @@ PAWL_TEST_ON(postgres, maintenance_stores_the_start_position_of_new_lanes)
     assert_string_equal("b1", claim_all(f));
 }
 
-PAWL_TEST(another_store_obeys_at_its_next_claim)
+PAWL_TEST(another_store_applies_the_pause_at_its_next_claim)
 {
     fixture *f = fixture_open(NULL);
     pawl_store *other = fixture_another_store(f);

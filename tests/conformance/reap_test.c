@@ -235,7 +235,7 @@ PAWL_TEST_ON(postgres, a_claim_in_sql_reaps_when_it_finds_nothing)
 }
 
 /* Where there is always something to claim. The chance to fail without a fault is 0.95 ^ 600. */
-PAWL_TEST_ON(postgres, a_claim_in_sql_reaps_now_and_then_although_it_finds_something)
+PAWL_TEST_ON(postgres, a_claim_in_sql_reaps_periodically_although_it_finds_something)
 {
     fixture *f = fixture_open(NULL);
     pawl_work_id lost;
@@ -267,7 +267,7 @@ PAWL_TEST(a_claim_that_may_reap_does_so_when_it_finds_nothing)
     queue_check(f);
 }
 
-PAWL_TEST(a_claim_that_may_reap_does_so_now_and_then_although_it_finds_something)
+PAWL_TEST(a_claim_that_may_reap_does_so_periodically_although_it_finds_something)
 {
     fixture *f = fixture_open(NULL);
     pawl_claim_options options = PAWL_CLAIM_OPTIONS_INIT;

@@ -282,7 +282,7 @@ PAWL_TEST_ON(postgres, postgres_has_a_function_for_every_operation)
                                   fixture_store_options(f)->schema, functions[i]) > 0);
 }
 
-PAWL_TEST_ON(postgres, postgres_gives_the_public_nothing)
+PAWL_TEST_ON(postgres, postgres_grants_nothing_to_public)
 {
     fixture *f = fixture_open(NULL);
 

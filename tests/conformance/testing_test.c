@@ -246,7 +246,7 @@ static void work_through_hours(pawl_testing *testing)
     pawl_worker_free(worker);
 }
 
-PAWL_TEST(a_worker_goes_through_hours_in_a_moment)
+PAWL_TEST(a_worker_steps_through_hours_of_virtual_time)
 {
     work_through_hours(make_testing(location(), true));
 }

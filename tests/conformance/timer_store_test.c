@@ -49,7 +49,7 @@ PAWL_TEST(a_run_that_a_worker_has_begun_is_neither_pending_nor_cancelled)
     queue_check(t->f);
 }
 
-PAWL_TEST(a_cancelled_timer_is_counted_and_can_be_redriven)
+PAWL_TEST(a_cancelled_timer_is_counted_and_can_be_retried)
 {
     timers *t = timers_on_store();
     pawl_enqueued sent = timers_after(t, "t", "x", MINUTE_MS);
@@ -77,7 +77,7 @@ PAWL_TEST(due_timers_of_a_store_are_claimed_and_not_taken)
     assert_null(list);
 }
 
-PAWL_TEST(every_way_of_sending_answers_the_due_time)
+PAWL_TEST(every_way_of_sending_returns_the_due_time)
 {
     timers *t = timers_on_store();
     pawl_message_spec batch[] = {queue_message("t", "plain"), queue_message("t", "later")};

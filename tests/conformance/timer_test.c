@@ -8,7 +8,7 @@ static pawl_wall start_plus(int64_t ms)
     return (pawl_wall){FIXTURE_START.us + ms * 1000};
 }
 
-TIMER_TEST(scheduling_answers_the_id_and_the_due_time)
+TIMER_TEST(scheduling_returns_the_id_and_the_due_time)
 {
     pawl_message_spec message = queue_message("t", "x");
     pawl_enqueued at, after;
@@ -135,7 +135,7 @@ TIMER_TEST(bad_messages_are_refused_and_leave_nothing)
     assert_int_equal(0, timers_count(t, NULL));
 }
 
-TIMER_TEST(an_id_of_ones_own_is_stored_once)
+TIMER_TEST(an_id_given_by_the_caller_is_stored_once)
 {
     pawl_message_spec message = queue_message("t", "x");
     pawl_error err = PAWL_ERROR_INIT;
@@ -235,7 +235,7 @@ TIMER_TEST(a_due_timer_can_be_cancelled_until_it_is_claimed)
     assert_string_equal("", timers_deliver(t, 10));
 }
 
-TIMER_TEST(many_are_cancelled_at_once_and_the_others_are_passed_over)
+TIMER_TEST(many_are_cancelled_at_once_and_the_others_are_skipped)
 {
     pawl_error err = PAWL_ERROR_INIT;
     pawl_uuid ids[5];
@@ -440,7 +440,7 @@ TIMER_TEST(a_query_out_of_range_is_refused)
     assert_null(list);
 }
 
-TIMER_TEST(the_next_due_time_is_known)
+TIMER_TEST(the_next_due_time_is_returned)
 {
     pawl_error err = PAWL_ERROR_INIT;
     pawl_wall due = {-1};

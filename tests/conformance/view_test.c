@@ -104,7 +104,7 @@ PAWL_TEST(only_messages_sent_for_later_are_timers)
     assert_int_equal(1, fixture_count(f, "SELECT count(*) FROM {timer} WHERE status = 'done'"));
 }
 
-PAWL_TEST(a_redriven_message_that_failed_again_shows_its_new_time_to_live)
+PAWL_TEST(a_retried_dead_letter_that_failed_again_shows_its_new_time_to_live)
 {
     fixture *f = fixture_open(NULL);
     pawl_message_spec message = queue_message("t", "x");

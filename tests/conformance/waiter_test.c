@@ -237,7 +237,7 @@ PAWL_TEST(sending_in_the_applications_transaction_wakes)
     expect_woken(send_wrapped);
 }
 
-PAWL_TEST(redriving_wakes)
+PAWL_TEST(retrying_wakes)
 {
     expect_woken(redrive);
 }

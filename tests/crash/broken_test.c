@@ -52,7 +52,7 @@ PAWL_TEST(a_release_that_does_not_check_the_token_is_found)
     must_be_found(BREAK_LEASE, "the release of a lease does not check the token");
 }
 
-PAWL_TEST(in_doubt_taken_for_failed_is_found)
+PAWL_TEST(treating_in_doubt_as_failed_is_found)
 {
     must_be_found(BREAK_DOUBT, "in doubt is taken for failed");
 }

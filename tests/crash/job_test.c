@@ -332,7 +332,7 @@ PAWL_TEST(an_occurrence_is_recorded_with_its_message_or_not_at_all)
     summary_expect_survival("jobs", &result);
 }
 
-PAWL_TEST(a_disk_that_lies_about_syncs_is_found)
+PAWL_TEST(a_disk_that_falsely_reports_a_sync_is_found)
 {
     crash_campaign_result result;
 

@@ -34,7 +34,7 @@ PAWL_TEST(without_full_sync_only_the_last_commits_may_be_missing)
 }
 
 /* The first operations make the file: each of them, with every kind of loss. */
-PAWL_TEST(a_store_that_was_being_made_is_there_or_can_be_made)
+PAWL_TEST(a_store_that_was_being_created_is_there_or_can_be_created)
 {
     char directory[512];
     char text[768];

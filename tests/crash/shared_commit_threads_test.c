@@ -5,7 +5,7 @@
 #include "crash_summary.h"
 
 /* The crowd sends in the last third of the scenario. */
-PAWL_TEST(threads_that_share_a_commit_get_true_answers)
+PAWL_TEST(threads_that_share_a_commit_get_their_own_results)
 {
     crash_campaign c = {.directory = test_directory(), .stride = 1000000};
     crash_campaign_result result;

@@ -70,14 +70,14 @@ static void expect_some(const cut_tally *t, const char *what)
         test_fail("%s was not caught", what);
 }
 
-PAWL_TEST(taking_doubt_for_failure_is_caught)
+PAWL_TEST(treating_in_doubt_as_failed_is_caught)
 {
     cut_tally t = cut_everywhere(false, BELIEVE_DOUBT_IS_FAILURE, test_stride(STRIDE_TO_CATCH));
 
     expect_some(&t, "taking in doubt for not done");
 }
 
-PAWL_TEST(taking_doubt_for_success_is_caught)
+PAWL_TEST(treating_in_doubt_as_done_is_caught)
 {
     cut_tally t = cut_everywhere(false, BELIEVE_DOUBT_IS_SUCCESS, test_stride(STRIDE_TO_CATCH));
 

@@ -72,7 +72,7 @@ PAWL_TEST(sends_in_flight_when_it_opened_do_not_extend_the_pause)
     assert_int_equal(PAWL_BREAKER_CLOSED, delivery_stats(d, "moody").breaker);
 }
 
-PAWL_TEST(one_message_tries_whether_it_is_back)
+PAWL_TEST(one_message_probes_an_open_breaker)
 {
     delivery_fixture *d = careful(1);
 

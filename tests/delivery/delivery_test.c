@@ -178,7 +178,7 @@ PAWL_TEST(a_send_prevented_by_our_configuration_is_deferred_and_names_the_key)
     assert_int_equal(0, peer_requests(d->peer));
 }
 
-PAWL_TEST(a_message_with_a_url_that_is_none_fails_at_once)
+PAWL_TEST(a_message_with_an_invalid_url_fails_at_once)
 {
     delivery_fixture *d = open_usual();
     pawl_work_id odd = delivery_send(d, "gopher://hole/", "ok", "1");
@@ -258,7 +258,7 @@ PAWL_TEST(a_message_that_is_cancelled_meanwhile_stays_so)
     queue_check(d->f);
 }
 
-PAWL_TEST(an_answer_becomes_a_response_with_the_end_of_the_request)
+PAWL_TEST(a_response_is_enqueued_in_the_commit_that_ends_the_request)
 {
     delivery_fixture *d = delivery_open(NULL);
     pawl_message_spec request = queue_message("ok", "{\"question\":1}");

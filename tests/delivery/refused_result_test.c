@@ -53,7 +53,7 @@ PAWL_TEST(a_failure_that_is_refused_stops_no_other)
     queue_check(d->f);
 }
 
-PAWL_TEST(an_answer_that_is_refused_is_left_out)
+PAWL_TEST(a_response_that_is_refused_is_omitted)
 {
     delivery_fixture *d = open_usual();
     pawl_work_id id = delivery_send(d, "peer", "ok", "1");
@@ -66,7 +66,7 @@ PAWL_TEST(an_answer_that_is_refused_is_left_out)
     assert_int_equal(1, log_capture_times(&d->log, "the database rejected"));
 }
 
-PAWL_TEST(an_error_text_that_is_refused_is_left_out)
+PAWL_TEST(an_error_text_that_is_refused_is_omitted)
 {
     delivery_fixture *d = open_usual();
     pawl_work_id id = delivery_send(d, "peer", "error", "1");

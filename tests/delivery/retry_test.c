@@ -33,7 +33,7 @@ static const pawl_message *until_ended(delivery_fixture *d, pawl_work_id id, int
     }
 }
 
-PAWL_TEST(each_answer_counts_defers_or_fails)
+PAWL_TEST(each_result_counts_defers_or_fails)
 {
     static const struct {
         int status;
@@ -127,7 +127,7 @@ static delivery_fixture *with_timeout(int64_t timeout_ms)
     return d;
 }
 
-PAWL_TEST(a_timeout_does_not_count_while_the_destination_answers_no_message)
+PAWL_TEST(a_timeout_does_not_count_while_the_destination_responds_to_no_message)
 {
     delivery_fixture *d = with_timeout(100);
     pawl_work_id id = delivery_send(d, "peer", "block", "1");
@@ -137,7 +137,7 @@ PAWL_TEST(a_timeout_does_not_count_while_the_destination_answers_no_message)
     assert_int_equal(1, pawl_message_deferrals(m));
 }
 
-PAWL_TEST(a_timeout_counts_if_the_destination_answered_another_meanwhile)
+PAWL_TEST(a_timeout_counts_if_the_destination_responded_to_another_message)
 {
     delivery_fixture *d = with_timeout(1500);
     pawl_work_id id = delivery_send(d, "peer", "block", "1");
@@ -263,7 +263,7 @@ PAWL_TEST(messages_of_an_earlier_delivery_are_retried_when_the_map_changes)
     delivery_until(d, 1, PAWL_STATE_DONE);
 }
 
-PAWL_TEST(what_the_configuration_prevented_is_tried_at_the_next_start)
+PAWL_TEST(what_the_configuration_prevented_is_sent_at_the_next_start)
 {
     delivery_fixture *d = delivery_open(NULL);
     pawl_service_options one = PAWL_SERVICE_OPTIONS_INIT;
@@ -291,7 +291,7 @@ PAWL_TEST(what_the_configuration_prevented_is_tried_at_the_next_start)
     assert_int_equal(PAWL_STATE_SCHEDULED, fixture_state(d->f, down));
 }
 
-PAWL_TEST(what_the_configuration_still_prevents_is_tried_once_at_a_start)
+PAWL_TEST(what_the_configuration_still_prevents_is_attempted_once_at_a_start)
 {
     delivery_fixture *d = delivery_open(NULL);
 
@@ -308,7 +308,7 @@ PAWL_TEST(what_the_configuration_still_prevents_is_tried_once_at_a_start)
 
 /* A wake is an operator's: the delivery goes on without it, at the start and when the map changes.
  */
-PAWL_TEST_ON(postgres, a_delivery_that_may_not_wake_goes_on)
+PAWL_TEST_ON(postgres, a_delivery_without_the_right_to_wake_continues)
 {
     delivery_fixture *d = delivery_open(NULL);
     const char *guest = test_note("pawl_test_sender_%s", fixture_store_options(d->f)->schema);

@@ -28,7 +28,7 @@ def test_without_arguments_it_explains_itself():
 
 
 @pytest.mark.parametrize("verb", VERBS)
-def test_help_of_every_verb_teaches(verb):
+def test_help_of_every_verb_has_options_and_examples(verb):
     result = run_pawl(verb, "--help")
     assert result.returncode == 0
     text = result.stdout.decode()
@@ -355,7 +355,7 @@ def test_empty_payload_and_text_payload(db):
     assert "  zeile 1\n  zeile 2 ü\n" in db.text("show", "2")
 
 
-def test_nothing_that_steers_a_terminal_is_printed(db):
+def test_no_control_character_reaches_the_terminal(db):
     db.send("a\x1b[31mred", "x\x1b]0;owned\x07")
     for args in [["ls"], ["show", "1"], ["stats"]]:
         assert b"\x1b" not in db.run(*args).stdout
@@ -392,7 +392,7 @@ def test_ls(db):
     assert len(db.json("ls", "--state", "running,ready")) == 5
     assert "payload" not in db.json("ls")[0]
     table = db.run("ls", "--limit", "2")
-    assert table.stdout.decode().splitlines()[0].split() == ["ID", "TOPIC", "STATE", "TRIES", "WHEN",
+    assert table.stdout.decode().splitlines()[0].split() == ["ID", "TOPIC", "STATE", "ATTEMPTS", "WHEN",
                                                              "AGE", "ERROR"]
     assert b"--before 4" in table.stderr
     assert b"More" not in db.run("ls", "--limit", "5").stderr

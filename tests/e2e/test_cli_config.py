@@ -38,7 +38,7 @@ def test_the_manual_is_the_help_of_the_program():
         "regenerate docs/configuration.md: pawl config reference > docs/configuration.md"
 
 
-def test_flags_go_before_environment_and_environment_before_file(file):
+def test_flags_override_environment_and_environment_overrides_file(file):
     path = file("[server]\nlisten = 127.0.0.1:1\n[log]\nlevel = error\n")
     listen = ("server", None, "listen")
 
@@ -104,7 +104,7 @@ def test_passwords_in_urls_are_hidden(url, seen):
     assert "hunter2" not in result.stdout.decode()
 
 
-def test_everything_that_is_wrong_is_said_at_once(file):
+def test_all_errors_are_reported_at_once(file):
     path = file("[server]\nlisen = 127.0.0.1:1\nmax_body = 1MB\n[servr]\nanything = 1\n"
                 "[inbox]\nmax_attempts = 0\nno equals sign\n[service]\n[receive x]\n")
     result = check(path)
@@ -188,11 +188,11 @@ def test_a_short_secret_is_refused_and_not_repeated(file):
     assert "hunter2" not in result.stderr.decode()
 
 
-def test_a_file_that_is_missing_is_said(tmp_path):
+def test_a_missing_file_is_reported(tmp_path):
     refused(check(tmp_path / "none.ini"), 64, "cannot be read: No such file or directory")
 
 
-def test_a_missing_database_is_said(file):
+def test_a_missing_database_is_reported(file):
     refused(run_pawl("config", "check", "-c", file("")), 64, "no database given")
 
 
@@ -209,5 +209,5 @@ def test_a_wrong_flag_is_named_by_its_own_name():
     (["config", "show", "me"], "takes no argument 'me'"),
     (["config", "show", "--lisen", "x"], "did you mean --listen?"),
 ])
-def test_a_wrong_command_line_is_said(args, said):
+def test_a_wrong_command_line_is_reported(args, said):
     refused(run_pawl(*args), 64, said)

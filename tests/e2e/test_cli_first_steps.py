@@ -56,7 +56,7 @@ def test_every_verb_reads_the_configuration(named):
     refused(run_pawl("ls", "--config", file), 64, "did you mean 'url'?")
 
 
-def test_a_flag_goes_before_the_file(named, tmp_path):
+def test_a_flag_overrides_the_file(named, tmp_path):
     file = tmp_path / "other.ini"
     file.write_text("[database]\nurl = sqlite:/none/none.db\n")
     named.run("ls", "--config", file)
@@ -112,7 +112,7 @@ def test_a_service_without_a_secret_is_reported(tmp_path):
 
 # ---- the daemon's port ----
 
-def test_a_port_in_use_is_said_and_no_database_is_made(tmp_path):
+def test_a_port_in_use_is_reported_and_no_database_is_created(tmp_path):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         address = f"127.0.0.1:{taken.getsockname()[1]}"
         result = run_pawl("serve", "--db", "sqlite:new.db", "--listen", address, cwd=tmp_path)
@@ -154,7 +154,7 @@ def test_n_is_dry_run_wherever_it_is():
             assert not line.startswith("  -n,") or line.startswith("  -n, --dry-run"), (verb, line)
 
 
-def test_removing_a_job_can_be_tried(db):
+def test_removing_a_job_has_a_dry_run(db):
     for name in ("a", "b"):
         db.run("job", "add", name, "@daily", "--topic", "t")
     assert "2 jobs would be removed" in db.text("job", "rm", "a", "b", "--dry-run")
@@ -164,7 +164,7 @@ def test_removing_a_job_can_be_tried(db):
     refused(db.raw("job", "ls", "--dry-run"), 64, "--dry-run is not for 'job ls'")
 
 
-def test_releasing_a_lease_can_be_tried(db):
+def test_releasing_a_lease_has_a_dry_run(db):
     out = db.text("lock", "a", "--", PAWL, "--db", db.url, *db.schema_options, "lease", "release", "a", "--dry-run")
     assert "would be released from" in out
     refused(db.raw("lease", "release", "a", "-n"), 76, "the lease has no owner")
@@ -179,7 +179,7 @@ def dead_record(serve, number):
 
 
 @pytest.mark.parametrize("action, would", [("retry", "retried"), ("purge", "purged")])
-def test_changing_the_inbox_can_be_tried(serve, empty_db, action, would):
+def test_changing_the_inbox_has_a_dry_run(serve, empty_db, action, would):
     dead_record(serve, 2)
     assert f"2 messages would be {would}" in empty_db.text("inbox", action, "--all", "--dry-run")
     assert empty_db.json("inbox", action, "--source", "shop", "-n") == {"dry_run": True, "matching": 2}

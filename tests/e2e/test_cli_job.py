@@ -140,7 +140,7 @@ def test_jobs_are_listed_by_name_and_can_be_switched(db):
     assert db.text("job", "disable", "a", "b") == "a disabled\nb disabled\n"
     assert db.json("job", "disable", "a", "c") == [{"job": "a", "changed": False}, {"job": "c", "changed": True}]
     lines = db.text("job", "ls").splitlines()
-    assert lines[0].split() == ["JOB", "SCHEDULE", "NEXT", "LAST", "RUN", "STATUS", "PROBLEM"]
+    assert lines[0].split() == ["JOB", "SCHEDULE", "NEXT", "LAST", "RUN", "STATE", "PROBLEM"]
     assert [line.split()[6] for line in lines[1:]] == ["disabled"] * 3
     assert db.text("job", "enable", "a") == "a enabled\n"
     assert [job["enabled"] for job in db.json("job", "ls")] == [True, False, False]

@@ -71,14 +71,14 @@ def test_errors_are_reported_and_no_lease_is_taken(db):
 def test_two_commands_run_one_after_the_other(db, lock, gate):
     first = lock("a", "--owner", "first", "--", "sh", "-c", gate.wait)
     until(lambda: held(db, "a"))
-    refused(db.raw("lock", "a", "--", "true"), HELD, "is held by first")
+    refused(db.raw("lock", "a", "--", "true"), HELD, "is owned by first")
     second = lock("a", "--wait", "1m", "--", "echo", "second")
     listed = db.json("lease", "ls", "--owned")
     assert [one["owner_name"] for one in listed] == ["first"]
     gate.open()
     assert first.end()[0] == 0
     assert second.end()[:2] == (0, b"second\n")
-    refused(db.raw("lease", "release", "a", "--yes"), LOST, "is not held")
+    refused(db.raw("lease", "release", "a", "--yes"), LOST, "has no owner")
     assert "free" in db.text("lease", "ls") and db.json("lease", "ls", "--owned") == []
 
 
@@ -103,7 +103,7 @@ def test_signals_reach_the_whole_group(db, lock):
     assert not held(db, "a")
 
 
-def test_a_lease_that_is_taken_away_ends_the_command(db, lock):
+def test_a_lease_that_is_revoked_ends_the_command(db, lock):
     first = lock("a", "--ttl", "1s", "--grace", "100ms", "--", "sh", "-c",
                  "trap '' TERM; echo $$ > pid; while :; do sleep 1000; done")
     pid = pid_in(db.folder / "pid")
@@ -185,7 +185,7 @@ def test_release_asks_on_a_terminal(db, lock, gate):
     until(lambda: held(db, "a"))
     for answer, code in (("n\n", 1), ("y\n", 0)):
         one = Terminal(db, "lease", "release", "a")
-        one.see("Take the lease away from first")
+        one.see("Revoke the lease of first")
         one.type(answer)
         assert one.end() == code
         assert held(db, "a") == (code != 0)

@@ -114,7 +114,7 @@ def test_an_outage_is_survived(db, far, gate):
 
 
 @pytest.mark.only_on("postgres")
-def test_an_acknowledgement_whose_answer_is_lost(db, far, gate):
+def test_an_acknowledgement_whose_response_is_lost(db, far, gate):
     near, (db, proxy) = db, far
     work_id = near.send("t")
     worker = db.start("--once", "--json", "--lease", "1h", "--exec", gate.wait)
@@ -131,7 +131,7 @@ def test_an_acknowledgement_whose_answer_is_lost(db, far, gate):
 
 
 @pytest.mark.only_on("postgres")
-def test_a_claim_whose_answer_is_lost(db, far):
+def test_a_claim_whose_response_is_lost(db, far):
     """Claimed messages are found again by listing our own: no attempt is lost to the lease."""
     near, (db, proxy) = db, far
     proxy.lose_answer_to = b".claim_batch("

@@ -63,7 +63,7 @@ def test_a_payload_typed_at_a_terminal(db):
     assert db.show(1)["payload"] == "typed\n"
 
 
-def test_work_talks_on_a_terminal(db):
+def test_work_prints_progress_on_a_terminal(db):
     db.send("mail", "geheim")
     code, shown = terminal(db, "work", "--until-empty", "--exec", "true")
     assert code == 0 and "1 mail: \x1b[32mdone\x1b[0m (attempt 1/10" in shown

@@ -28,7 +28,7 @@ def test_without_a_shell(db):
     assert (db.folder / "a b").read_text() == (db.folder / "$HOME").read_text() == "hello"
 
 
-def test_exit_status_65_fails_for_good(db):
+def test_exit_status_65_fails_permanently(db):
     with_words, without = db.send("t", "1"), db.send("t", "2")
     db.work('read x; if [ $PAWL_WORK_ID = 1 ]; then echo "bad input" >&2; fi; exit 65')
     assert db.state(with_words) == db.state(without) == "failed"

@@ -8,7 +8,7 @@ import pytest
 from program import alive, refused, run_pawl, until
 
 
-def test_a_topics_limit_is_kept_while_others_go_on(db, start, gate):
+def test_a_topics_limit_is_kept_while_others_continue(db, start, gate):
     """One command of topic a is at the gate; those of b come and go."""
     first, second = db.send("a"), db.send("a")
     others = [db.send("b"), db.send("b")]

@@ -93,7 +93,7 @@ def test_no_request_is_smuggled_in(serve, empty_db):
 SLOW = 10_000 if WHOLE else 1000
 
 
-def test_health_answers_while_slow_connections_pile_up(serve):
+def test_health_responds_while_slow_connections_pile_up(serve):
     """As many as may be open here, each with half a request, some of them a byte at a time."""
     limit = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (limit[1], limit[1]))

@@ -266,7 +266,7 @@ def test_9_both_die(scene):
 
 
 @pytest.mark.parametrize("begin, code, said", [(0, 78, b"is not a SQLite database"), (4096, 74, b"malformed")])
-def test_10_a_damaged_file_is_refused_and_a_backup_goes_on(tmp_path, begin, code, said):
+def test_10_a_damaged_file_is_refused_and_a_backup_works(tmp_path, begin, code, said):
     """SQLite's own; nothing can be done about what is gone since the backup."""
     scene = Scene("sqlite", tmp_path)
     file = scene.shop.db.folder / "app.db"

@@ -90,7 +90,7 @@ def test_a_message_may_ask_for_what_the_service_does_not(shop, db):
     assert " of 6" in db.text("show", asked)
 
 
-def test_wake_tries_a_destination_now(shop, db):
+def test_wake_retries_a_destination_now(shop, db):
     daemon = shop.start(delivery="[delivery]\nbreaker_failures = 1\nbreaker_base = 1h\nbreaker_max = 1h\n")
     sent = shop.send()
     daemon.hear("bank: circuit breaker opened after 1 consecutive failures, next probe in 1h")

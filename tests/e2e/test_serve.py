@@ -89,7 +89,7 @@ def test_health_on_tcp_and_on_a_unix_socket(serve, empty_db):
     assert not path.exists()
 
 
-def test_slow_clients_do_not_keep_others_out(serve):
+def test_slow_clients_do_not_block_others(serve):
     """There are twice as many as may be connected from one address."""
     daemon = serve("")
     slow = []
@@ -146,7 +146,7 @@ def test_running_messages_are_finished_before_it_stops(serve, empty_db, gate):
     assert daemon.wait() == 0
 
 
-def test_a_killed_daemon_leaves_nothing_in_the_way(serve, empty_db):
+def test_a_killed_daemon_does_not_block_the_next_one(serve, empty_db):
     daemon = serve("[receive *]\nenqueue = *\n", "--socket", "pawl.sock")
     message = envelope(SECRET)
     assert daemon.receive(message)[0] == 200

@@ -181,7 +181,7 @@ def test_sigterm_waits_for_sends_in_flight(pair, db, gate):
     assert b"all leases released" in pair.shop.log
 
 
-def test_a_second_sigterm_hurries(pair, db, gate):
+def test_a_second_sigterm_skips_the_grace_period(pair, db, gate):
     """Sender and receiver wait for a command that would never end; both give back what they have."""
     pair.start_bank(f"[receive *]\ncommand = echo x > begun; {gate.wait}\n")
     pair.start_shop()

@@ -96,7 +96,7 @@ PAWL_TEST(a_worker_that_stops_while_in_doubt_leaves_nothing_leased)
 #define BACKENDS                                                                                   \
     " FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND query LIKE '%%%s%%.%s(%%' AND "
 
-PAWL_TEST_ON(postgres, a_claim_that_is_committed_after_the_stop_is_given_back)
+PAWL_TEST_ON(postgres, a_claim_that_is_committed_after_the_stop_is_released)
 {
     pawl_worker_options options = PAWL_WORKER_OPTIONS_INIT;
     recorder record = {.result = PAWL_DONE};

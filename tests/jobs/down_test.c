@@ -74,7 +74,7 @@ PAWL_TEST(after_a_week_down_late_occurrences_are_skipped_and_the_others_run)
     assert_string_equal("misfire@3600-597600*166 ready@601200 ready@604800", job_story(f, "skip"));
 }
 
-PAWL_TEST(after_a_week_down_a_job_of_every_second_is_not_counted_for_ever)
+PAWL_TEST(after_a_week_down_a_job_of_every_second_is_counted_up_to_a_limit)
 {
     fixture *f = fixture_open(NULL);
     pawl_job_definition job = job_define("second", "every 1s");

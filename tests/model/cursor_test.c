@@ -81,7 +81,7 @@ static void lose(model_rule rule, const model_world *world)
     assert_true(sum.losing > 0);
 }
 
-PAWL_TEST(nothing_is_passed_over_while_every_transaction_is_waited_for)
+PAWL_TEST(no_message_is_skipped_while_every_transaction_is_waited_for)
 {
     expect_promise_kept(&quiet, true, 400);
 }
@@ -106,7 +106,7 @@ PAWL_TEST(messages_hidden_by_a_clock_step_are_found_by_the_sweep)
     expect_promise_kept(&sweeping, false, 400);
 }
 
-PAWL_TEST(nothing_is_passed_over_after_a_failover)
+PAWL_TEST(no_message_is_skipped_after_a_failover)
 {
     expect_promise_kept(&failing, false, 400);
 }

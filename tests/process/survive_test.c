@@ -135,7 +135,7 @@ static recovery stop_a_worker(processes *s, unsigned *random, long *leased)
     return r;
 }
 
-PAWL_TEST(a_stopped_worker_that_goes_on_after_its_lease_is_fenced)
+PAWL_TEST(a_stopped_worker_that_continues_after_its_lease_is_fenced)
 {
     run_rounds("worker stopped", stop_a_worker);
 }

@@ -15,7 +15,7 @@ static void *stop_it(void *context)
 }
 
 /* The grace would be an hour: only being hurried ends it. */
-PAWL_TEST(an_end_that_waits_can_be_hurried)
+PAWL_TEST(a_shutdown_that_waits_can_be_ended_at_once)
 {
     pawl_receiver_options options = PAWL_RECEIVER_OPTIONS_INIT;
     pawl_error err = PAWL_ERROR_INIT;

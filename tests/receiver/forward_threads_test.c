@@ -129,7 +129,7 @@ static const char *canned(int status, const char *body)
             test_fail("'%s' is not in: %s", (text), (app)->asked[index]);                          \
     } while (0)
 
-PAWL_TEST(the_application_gets_payload_key_and_attempt_and_its_answer_is_the_response)
+PAWL_TEST(the_application_gets_payload_key_and_attempt_and_its_body_is_the_response)
 {
     application *app = application_tcp();
     receiver_fixture *s;
@@ -194,7 +194,7 @@ PAWL_TEST(an_application_that_refuses_makes_it_dead)
     assert_string_equal("the application returned HTTP 400", inbox_record(s->f, ID)->error);
 }
 
-PAWL_TEST(an_absent_application_is_retried)
+PAWL_TEST(an_application_that_is_down_is_retried)
 {
     application *app = application_tcp();
     receiver_fixture *s = forward_to(test_note("http://127.0.0.1:%d/", app->port), NULL);
@@ -205,7 +205,7 @@ PAWL_TEST(an_absent_application_is_retried)
     assert_non_null(strstr(inbox_record(s->f, ID)->error, "cannot reach the application"));
 }
 
-PAWL_TEST(an_application_that_never_answers_times_out)
+PAWL_TEST(an_application_that_never_responds_times_out)
 {
     application *app = application_tcp(); /* it listens, and never accepts */
     pawl_receive_options options = PAWL_RECEIVE_OPTIONS_INIT;
@@ -219,7 +219,7 @@ PAWL_TEST(an_application_that_never_answers_times_out)
     free(app);
 }
 
-PAWL_TEST(urls_that_are_none_are_refused)
+PAWL_TEST(invalid_urls_are_refused)
 {
     receiver_fixture *s = receiver_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
@@ -300,7 +300,7 @@ PAWL_TEST(a_sender_in_the_same_process_needs_no_signature)
     o = send_inproc(transports, s->services, text);
     assert_string_equal("duplicate", pawl_send_result_name(o.sent));
     o = send_inproc(transports, s->services, sample_text(s, &(sample){.topic = "other"}));
-    assert_string_equal("refused", pawl_send_result_name(o.sent));
+    assert_string_equal("rejected", pawl_send_result_name(o.sent));
     p.result = PAWL_RETRY;
     o = send_inproc(transports, s->services, sample_text(s, &(sample){0}));
     assert_string_equal("retry", pawl_send_result_name(o.sent));

@@ -158,7 +158,7 @@ PAWL_TEST_ON(one_engine, a_body_in_chunks_is_taken)
 
 /* ---- one after the other ---- */
 
-PAWL_TEST_ON(one_engine, requests_without_waiting_for_answers_are_answered_in_order)
+PAWL_TEST_ON(one_engine, pipelined_requests_get_their_responses_in_order)
 {
     receiver_fixture *s = receiver_open_accepting(NULL);
     const char *text = sample_text(s, &(sample){0});
@@ -217,7 +217,7 @@ PAWL_TEST_ON(one_engine, a_request_that_trickles_is_cut)
     client_expect_end(fd);
 }
 
-PAWL_TEST_ON(one_engine, an_idle_connection_is_closed_without_a_word)
+PAWL_TEST_ON(one_engine, an_idle_connection_is_closed_without_a_response)
 {
     receiver_fixture *s = open_impatient();
     int fd = client_connect(s);
@@ -347,7 +347,7 @@ PAWL_TEST(an_abandoned_socket_file_is_replaced_and_nothing_else)
                   pawl_receiver_listen_unix(s->receiver, test_note("%0200d", 1), &err), &err);
 }
 
-PAWL_TEST_ON(one_engine, addresses_that_are_none_or_taken_are_refused)
+PAWL_TEST_ON(one_engine, invalid_addresses_and_ports_in_use_are_refused)
 {
     receiver_fixture *s = receiver_open_accepting(NULL);
     receiver_fixture *other = receiver_open(NULL);

@@ -67,7 +67,7 @@ static receiver_fixture *open_patient(int64_t lease_ms)
     return receiver_open_store(&patient, &options);
 }
 
-PAWL_TEST(a_call_is_cancelled_when_its_lease_has_ended_and_no_answer_comes)
+PAWL_TEST(a_call_is_cancelled_when_its_lease_expires_and_the_database_does_not_respond)
 {
     receiver_fixture *s = open_patient(1000);
     static caller c;

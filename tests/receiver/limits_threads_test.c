@@ -75,7 +75,7 @@ static int await_answer(const int *fds, size_t count)
     return -1;
 }
 
-PAWL_TEST_ON(one_engine, bodies_that_do_not_end_cannot_keep_others_out)
+PAWL_TEST_ON(one_engine, endless_bodies_cannot_block_other_clients)
 {
     pawl_receiver_options options = PAWL_RECEIVER_OPTIONS_INIT;
     int greedy[8];
@@ -234,7 +234,7 @@ static int listen_tls(receiver_fixture *s)
 }
 
 /* The response would have to be encrypted by the thread that reads. */
-PAWL_TEST_ON(one_engine, tls_connections_that_are_cut_are_counted_and_get_no_answer)
+PAWL_TEST_ON(one_engine, tls_connections_that_are_cut_are_counted_and_get_no_response)
 {
     pawl_receiver_options options = PAWL_RECEIVER_OPTIONS_INIT;
     receiver_fixture tls;

@@ -47,7 +47,7 @@ PAWL_TEST(a_new_message_has_its_effect_and_is_acknowledged)
     assert_string_equal("order", record->endpoint);
 }
 
-PAWL_TEST(a_duplicate_gets_the_same_answer_and_has_no_effect)
+PAWL_TEST(a_duplicate_gets_the_same_response_and_has_no_effect)
 {
     controlled_handler p;
     receiver_fixture *s = open_with(&p, PAWL_RECEIVE_ATOMIC, NULL);
@@ -299,7 +299,7 @@ PAWL_TEST(secrets_change_while_it_runs)
     assert_int_equal(200, deliver(s, &(sample){.secret = "env:PAWL_TEST_OTHER_SECRET"})->status);
 }
 
-PAWL_TEST(an_envelope_that_is_none_is_refused)
+PAWL_TEST(a_body_that_is_no_envelope_is_refused)
 {
     controlled_handler p;
     receiver_fixture *s = open_with(&p, PAWL_RECEIVE_ATOMIC, NULL);
@@ -362,7 +362,7 @@ PAWL_TEST(too_many_waiting_requests_get_a_response)
     assert_int_equal(200, client_read(first)->status);
 }
 
-PAWL_TEST(a_topic_has_no_more_calls_at_once_than_it_may)
+PAWL_TEST(a_topic_has_no_more_concurrent_calls_than_its_limit)
 {
     pawl_receive_options own = PAWL_RECEIVE_OPTIONS_INIT;
     receiver_fixture *s = receiver_open(NULL);
@@ -423,7 +423,7 @@ static void *stop_it(void *context)
     return NULL;
 }
 
-PAWL_TEST(stopping_answers_requests_that_have_begun_and_rejects_waiting_ones)
+PAWL_TEST(stopping_responds_to_requests_that_have_begun_and_rejects_waiting_ones)
 {
     pawl_receiver_options options = PAWL_RECEIVER_OPTIONS_INIT;
     pawl_receiver_stats stats = PAWL_RECEIVER_STATS_INIT;

@@ -61,7 +61,7 @@ PAWL_TEST(a_truncated_response_is_retried)
     assert_int_equal(PAWL_SEND_ACKNOWLEDGED, sender_ask(sender, NULL, "ok")->sent);
 }
 
-PAWL_TEST(an_answer_without_end_is_not_read_to_the_end)
+PAWL_TEST(an_endless_response_is_not_read_to_the_end)
 {
     sender_fixture *sender = sender_open(peer_start(), NULL);
     const pawl_send_report *outcome = sender_ask(sender, NULL, "huge");
@@ -227,7 +227,7 @@ PAWL_TEST_ON(tcp, private_addresses_are_refused_unless_allowed)
     assert_int_equal(0, peer_connections(peer));
 }
 
-PAWL_TEST_ON(tcp, a_kept_connection_is_no_way_round_that)
+PAWL_TEST_ON(tcp, a_kept_connection_does_not_bypass_the_address_check)
 {
     test_peer *peer = peer_start();
     pawl_service_options all[2] = {sender_service(peer), sender_service(peer)};

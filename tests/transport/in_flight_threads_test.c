@@ -146,7 +146,7 @@ static const char *send_some(void *context, size_t index)
 }
 
 /* The transport of own.c has one instance at a time. */
-PAWL_TEST_ON(built_in, carriers_of_several_threads_share_the_transports)
+PAWL_TEST_ON(built_in, clients_of_several_threads_share_the_transports)
 {
     test_peer *peer = peer_start();
     sender_fixture *sender = sender_open(peer, NULL);

@@ -5,7 +5,7 @@
 #include "test.h"
 #include "transport_client.h"
 
-PAWL_TEST(an_acknowledged_send_brings_the_answer)
+PAWL_TEST(an_acknowledged_send_returns_the_response)
 {
     sender_fixture *sender = sender_open(peer_start(), NULL);
     const pawl_send_report *outcome = sender_ask(sender, NULL, "ok");
@@ -27,7 +27,7 @@ PAWL_TEST(a_duplicate_is_reported_as_one)
     assert_string_equal(SENDER_PAYLOAD, outcome->payload);
 }
 
-PAWL_TEST(a_refusal_is_for_good_and_says_why)
+PAWL_TEST(a_refusal_is_permanent_and_has_a_reason)
 {
     const pawl_send_report *outcome = sender_ask(sender_open(peer_start(), NULL), NULL, "refuse");
 
@@ -55,7 +55,7 @@ PAWL_TEST(a_failing_receiver_is_retried)
     assert_non_null(strstr(outcome->error, "later"));
 }
 
-PAWL_TEST(a_receiver_that_does_not_answer_times_out)
+PAWL_TEST(a_receiver_that_does_not_respond_times_out)
 {
     test_peer *peer = peer_start();
     pawl_service_options service = sender_service(peer);
@@ -120,7 +120,7 @@ PAWL_TEST(bad_requests_are_refused_at_once)
     assert_int_equal(0, pawli_transport_client_in_flight(sender->carrier));
 }
 
-PAWL_TEST(nothing_is_added_while_a_carrier_is_open)
+PAWL_TEST(no_transport_is_added_while_a_client_is_open)
 {
     sender_fixture *sender = sender_open(peer_start(), NULL);
     pawl_transport other = {0};

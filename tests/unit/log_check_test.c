@@ -27,7 +27,7 @@ PAWL_TEST(ids_numbers_and_quoted_texts_without_a_field_are_found)
     expect_found("12", "attempt 1 of 12", &(pawl_log_field){"attempt", "1", true});
 }
 
-PAWL_TEST(what_is_a_field_is_not_found)
+PAWL_TEST(a_value_that_is_a_field_is_not_found)
 {
     expect_found(NULL, "message " ID " enqueued", &(pawl_log_field){"message_id", ID, false});
     expect_found(NULL, "reaped 3 expired leases", &(pawl_log_field){"count", "3", true});

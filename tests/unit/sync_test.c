@@ -134,7 +134,7 @@ PAWL_TEST(a_done_response_is_sent_after_the_sync)
     assert_int_equal(1, syncs_since_last());
 }
 
-PAWL_TEST(where_commits_do_not_wait_for_the_disk_fencing_tokens_are_set_aside_there)
+PAWL_TEST(without_full_sync_fencing_tokens_are_reserved_on_disk)
 {
     struct test_store *test_store = open_test_store(PAWL_DURABILITY_NORMAL);
     int64_t last = 0;

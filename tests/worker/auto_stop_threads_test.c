@@ -20,7 +20,7 @@ static void run_to_the_end(pawl_worker *worker)
     assert_ok(pawl_worker_run(worker, &err), &err);
 }
 
-PAWL_TEST(a_worker_ends_when_nothing_is_due)
+PAWL_TEST(a_worker_exits_when_nothing_is_due)
 {
     fixture *f = fixture_open(NULL);
     pawl_worker_options options = until_empty();
@@ -133,7 +133,7 @@ PAWL_TEST(dead_letters_are_handled_before_it_ends)
     assert_int_equal(10, counter_get(&dead));
 }
 
-PAWL_TEST(a_worker_ends_after_so_many_messages)
+PAWL_TEST(a_worker_exits_after_max_messages)
 {
     fixture *f = fixture_open(NULL);
     pawl_worker_options options = until_empty();

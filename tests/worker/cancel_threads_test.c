@@ -123,7 +123,7 @@ PAWL_TEST(step_by_step_asking_makes_it_readable)
 
 /* ---- giving back ---- */
 
-PAWL_TEST(a_handler_may_give_its_message_back_without_counting_the_attempt)
+PAWL_TEST(a_handler_may_release_its_message_without_counting_the_attempt)
 {
     fixture *f = fixture_open(NULL);
     pawl_worker *worker = worker_open(f, NULL);

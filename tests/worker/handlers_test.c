@@ -255,7 +255,7 @@ PAWL_TEST(an_invalid_result_counts_as_retry)
     assert_non_null(strstr(pawl_message_last_error(queue_get(f, id)), "invalid result"));
 }
 
-PAWL_TEST(answers_of_all_kinds_in_one_batch_reach_their_messages)
+PAWL_TEST(results_of_all_kinds_in_one_batch_reach_their_messages)
 {
     fixture *f = fixture_open(NULL);
     pawl_worker *worker = worker_open(f, NULL);

@@ -73,7 +73,7 @@ PAWL_TEST(a_worker_without_the_scheduler_starts_no_jobs)
     assert_string_equal("", job_story(f, "j"));
 }
 
-PAWL_TEST(those_in_line_follow_each_other)
+PAWL_TEST(queued_runs_follow_each_other)
 {
     fixture *f = fixture_open(NULL);
     pawl_worker *worker = worker_open(f, NULL);

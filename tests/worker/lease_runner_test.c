@@ -94,7 +94,7 @@ PAWL_TEST(it_is_renewed_at_sixty_percent_for_as_long_as_it_runs)
     assert_int_equal(0, loss.calls);
 }
 
-PAWL_TEST(stopping_gives_it_back)
+PAWL_TEST(stopping_releases_it)
 {
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
@@ -112,7 +112,7 @@ PAWL_TEST(stopping_gives_it_back)
     assert_int_equal(0, loss.calls); /* nothing was lost */
 }
 
-PAWL_TEST(freeing_gives_it_back_too)
+PAWL_TEST(freeing_releases_it_too)
 {
     fixture *f = fixture_open(NULL);
     struct loss loss = {0};
@@ -154,7 +154,7 @@ PAWL_TEST(a_moment_before_the_deadline_it_is_renewed)
     assert_int_equal(TTL_MS, left_ms(f));
 }
 
-PAWL_TEST(a_lease_that_was_taken_away_is_lost_at_the_next_renewal)
+PAWL_TEST(a_lease_that_was_revoked_is_lost_at_the_next_renewal)
 {
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;

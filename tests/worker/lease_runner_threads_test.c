@@ -60,7 +60,7 @@ PAWL_TEST(the_thread_renews_by_itself)
     assert_int_equal(PAWL_OK, lease_try(f, "it", 2));
 }
 
-PAWL_TEST(a_lease_that_is_taken_away_makes_the_descriptor_readable)
+PAWL_TEST(a_lease_that_is_revoked_makes_the_descriptor_readable)
 {
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
@@ -120,7 +120,7 @@ static const char *ask_until_lost(void *context, size_t index)
     return pawl_lease_runner_renew_now(asking->runner, NULL) == PAWL_E_LOST ? NULL : "it came back";
 }
 
-PAWL_TEST(any_thread_may_ask_and_one_gets_the_answer)
+PAWL_TEST(any_thread_may_ask_and_one_gets_the_lost_callback)
 {
     fixture *f = fixture_open(NULL);
     struct asking asking = {.store = fixture_store(f)};
@@ -189,7 +189,7 @@ PAWL_TEST(a_waiter_acquires_it_when_it_expires)
     assert_ok(waiter.status, &waiter.err);
 }
 
-PAWL_TEST(a_wait_that_times_out_is_held)
+PAWL_TEST(a_wait_that_times_out_fails_because_of_the_owner)
 {
     fixture *f = fixture_open(NULL);
     struct waiter waiter = {.store = fixture_store(f), .wait_ms = 1};

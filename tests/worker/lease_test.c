@@ -175,7 +175,7 @@ PAWL_TEST(of_many_leases_only_the_one_that_was_cancelled_is_lost)
     assert_int_equal(PAWL_STATE_CANCELLED, fixture_state(f, slow.to_cancel));
 }
 
-PAWL_TEST(a_handler_with_a_time_limit_is_cancelled_and_may_still_answer)
+PAWL_TEST(a_handler_past_its_time_limit_is_cancelled_and_its_result_still_counts)
 {
     fixture *f = fixture_open(NULL);
     struct slow slow = {.takes_ms = MINUTE_MS, .every_ms = SECOND_MS};

@@ -136,7 +136,7 @@ PAWL_TEST(one_step_prunes_all_that_is_old_enough)
 }
 
 /* The library's calls say how much they read, and whether they stopped at their limit. */
-PAWL_TEST(reaping_answers_how_much_it_read)
+PAWL_TEST(reap_returns_how_much_it_read)
 {
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;

@@ -89,7 +89,7 @@ PAWL_TEST(a_failure_that_is_refused_stops_no_other)
 }
 
 /* The text alone is dropped: the attempt counts and is retried by its policy. */
-PAWL_TEST(an_error_text_that_is_refused_is_left_out)
+PAWL_TEST(an_error_text_that_is_refused_is_omitted)
 {
     fixture *f = fixture_open(NULL);
     pawl_worker *worker = worker_open(f, NULL);
@@ -107,7 +107,7 @@ PAWL_TEST(an_error_text_that_is_refused_is_left_out)
     queue_check(f);
 }
 
-PAWL_TEST(an_output_that_is_refused_is_left_out)
+PAWL_TEST(an_output_that_is_refused_is_omitted)
 {
     fixture *f = fixture_open(NULL);
     pawl_worker *worker = worker_open(f, NULL);

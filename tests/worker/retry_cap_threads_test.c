@@ -70,7 +70,7 @@ static pawl_result succeed(pawl_task *task, void *context)
     return PAWL_DONE;
 }
 
-PAWL_TEST(a_running_worker_goes_on_after_such_an_attempt)
+PAWL_TEST(a_running_worker_continues_after_a_cancelled_attempt)
 {
     static counter done = COUNTER_INIT;
     fixture *f = fixture_open(NULL);

@@ -299,7 +299,7 @@ PAWL_TEST(a_cancelled_message_reaches_its_handler)
     assert_int_equal(1, worker_stats(worker).lost);
 }
 
-PAWL_TEST(a_handlers_time_limit_reaches_it)
+PAWL_TEST(a_handler_sees_its_time_limit)
 {
     fixture *f = open_fast(true);
     pawl_worker_options options = usual_options();
@@ -351,7 +351,7 @@ static pawl_result return_when_cancelled(pawl_task *task, void *context)
     return worker_await_cancel(task) ? PAWL_RETRY : PAWL_FAIL;
 }
 
-PAWL_TEST(after_the_grace_period_handlers_are_cancelled_and_messages_given_back)
+PAWL_TEST(after_the_grace_period_handlers_are_cancelled_and_messages_released)
 {
     fixture *f = open_fast(false);
     pawl_worker_options options = usual_options();
@@ -388,7 +388,7 @@ PAWL_TEST(a_second_call_to_stop_does_not_wait_for_the_grace_period)
     assert_int_equal(1, fixture_count(f, "SELECT count(*) FROM {queue} WHERE retries = 0"));
 }
 
-PAWL_TEST(the_message_of_a_handler_that_does_not_listen_is_given_back)
+PAWL_TEST(the_message_of_a_handler_that_ignores_cancellation_is_released)
 {
     fixture *f = open_fast(false);
     pawl_worker_options options = usual_options();

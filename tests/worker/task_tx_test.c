@@ -87,7 +87,7 @@ PAWL_TEST(nothing_of_it_remains_when_the_lease_was_lost)
     assert_int_equal(PAWL_STATE_DONE, fixture_state(f, id));
 }
 
-PAWL_TEST(after_a_rollback_the_handlers_answer_counts)
+PAWL_TEST(after_a_rollback_the_handlers_result_counts)
 {
     fixture *f = fixture_open(NULL);
     struct effect effect = {.roll_back = true};

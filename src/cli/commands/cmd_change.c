@@ -13,21 +13,21 @@
 
 #define FIELD(field) offsetof(cli_change_settings, field)
 const cli_option cli_change_options[CLI_CHANGE_OPTION_COUNT] = {
-    {"state", "STATES", "in these states: a list with commas, or repeated", CLI_TEXTS, 's',
-     FIELD(states), 0, 0},
-    {"topic", "TOPIC", "of this topic", CLI_TEXT, 't', FIELD(topic), 0, 0},
-    {"correlation", "TEXT", "with this correlation id", CLI_TEXT, 0, FIELD(correlation), 0, 0},
-    {"older-than", "TIME", "enqueued longer ago than this: 12h, 7d", CLI_SPAN, 0,
+    {"state", "STATES", "only messages in these states; comma-separated, or repeated", CLI_TEXTS,
+     's', FIELD(states), 0, 0},
+    {"topic", "TOPIC", "only messages of this topic", CLI_TEXT, 't', FIELD(topic), 0, 0},
+    {"correlation", "TEXT", "only messages with this correlation id", CLI_TEXT, 0,
+     FIELD(correlation), 0, 0},
+    {"older-than", "TIME", "only messages enqueued longer ago than this: 12h, 7d", CLI_SPAN, 0,
      FIELD(older_than_ms), 1, CLI_CENTURY_MS},
-    {"all", NULL, "all of them", CLI_FLAG, 0, FIELD(all), 0, 0},
+    {"all", NULL, "all messages in a state that the verb works on", CLI_FLAG, 0, FIELD(all), 0, 0},
     {"dry-run", NULL, "show the messages and their number without changing anything", CLI_FLAG, 'n',
      FIELD(dry_run), 0, 0},
-    {"yes", NULL, "do not ask", CLI_FLAG, 'y', FIELD(yes), 0, 0},
+    {"yes", NULL, "do not ask for confirmation", CLI_FLAG, 'y', FIELD(yes), 0, 0},
 };
 
 const cli_exit cli_change_exits[CLI_CHANGE_EXIT_COUNT] = {
-    {PAWL_E_EMPTY,
-     "a message given by id was in another state, or the question was answered with no"},
+    {PAWL_E_EMPTY, "a message given by id was in another state, or you did not confirm"},
     {PAWL_E_NOT_FOUND, "a message given by id does not exist; the others were changed"},
 };
 

@@ -386,7 +386,7 @@ static pawl_status run_inbox(const cli_args *args, pawl_error *err)
 #define FIELD(field) offsetof(inbox_settings, field)
 static const cli_option inbox_options[] = {
     {"state", "STATES",
-     "ls: only these states: seen, processing, done, dead; a comma list, or repeated", CLI_TEXTS,
+     "ls: only these states: seen, processing, done, dead; comma-separated, or repeated", CLI_TEXTS,
      's', FIELD(states), 0, 0},
     {"source", "SOURCE", "ls, retry, purge: only of this source", CLI_TEXT, 0, FIELD(source), 0, 0},
     {"limit", "N", "ls: at most N (default: 50)", CLI_NUMBER, 0, FIELD(limit), 1, 1000000},
@@ -400,7 +400,7 @@ static const cli_option inbox_options[] = {
     {"yes", NULL, "retry, purge: do not ask for confirmation", CLI_FLAG, 'y', FIELD(yes), 0, 0},
 };
 static const cli_exit inbox_exits[] = {
-    {PAWL_E_EMPTY, "no such dead message, or the question was answered with no"},
+    {PAWL_E_EMPTY, "no such dead message, or you did not confirm"},
     {PAWL_E_NOT_FOUND, "there is no such message in the inbox"},
 };
 

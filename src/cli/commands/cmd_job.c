@@ -178,7 +178,7 @@ static const cli_option job_options[] = {
 };
 
 static const cli_exit job_exits[] = {
-    {PAWL_E_EMPTY, "rm: answered with no; nothing was changed"},
+    {PAWL_E_EMPTY, "rm: you did not confirm; nothing was changed"},
     {PAWL_E_CONFLICT, "the payload is too large"},
     {PAWL_E_NOT_FOUND, "there is no such job; next: no such time zone"},
     {PAWL_E_BUSY, "trigger: a run is unfinished; see --force"},

@@ -43,8 +43,8 @@ typedef struct lease_subcommand {
 static const char *lease_state(const pawl_lease *lease)
 {
     if (lease->owned)
-        return "held";
-    return lease->released_at.us == PAWL_TIME_UNSET.us ? "ran out" : "free";
+        return "owned";
+    return lease->released_at.us == PAWL_TIME_UNSET.us ? "expired" : "free";
 }
 
 CLI_FIELD_READ(pawl_lease, read_lease_state, cli_value_text(to, lease_state(it)));
@@ -67,7 +67,7 @@ static void read_lease_holder(const void *from, pawl_wall now, cli_value *to)
 
     (void)now;
     cli_value_text(to, lease->owner_name);
-    to->label = lease->owned ? "held by" : "was held by";
+    to->label = lease->owned ? "owner" : "last owner";
 }
 
 static void read_lease_end(const void *from, pawl_wall now, cli_value *to)
@@ -90,11 +90,11 @@ static const cli_field lease_fields[] = {
     {"owned", LEASE(BOOL, owned)},
     {NULL, .read = read_lease_state, .details = {2, "state"}},
     {NULL, .read = read_lease_state_cell, .column = {2, "STATE"}},
-    {"owner", .read = read_lease_owner, .details = {4, "owner"}},
-    {"owner_name", .read = read_lease_holder, .details = {3, "held by"}, .column = {4, "HOLDER"}},
+    {"owner", .read = read_lease_owner, .details = {4, "owner id"}},
+    {"owner_name", .read = read_lease_holder, .details = {3, "owner"}, .column = {4, "OWNER"}},
     {"fence", LEASE(INT64, fence), .details = {5, "token"}, .column = {3, "TOKEN", true}},
-    {"taken_at", LEASE(TIME, taken_at), .details = {6, "taken"}},
-    {NULL, .read = read_lease_taken_cell, .column = {5, "TAKEN"}},
+    {"taken_at", LEASE(TIME, taken_at), .details = {6, "acquired"}},
+    {NULL, .read = read_lease_taken_cell, .column = {5, "ACQUIRED"}},
     {"renewed_at", LEASE(TIME, renewed_at), .details = {7, "renewed"}},
     {"expires_at", .read = read_lease_end, .details = {8, "ends"}, .column = {6, "ENDS"}},
     {"released_at", LEASE(TIME, released_at)},
@@ -196,7 +196,7 @@ static pawl_status confirm_release(const char *name, pawl_store *store, int64_t 
     PAWLI_AUTO_FREE char *holder =
         cli_text_clean(lease->owner_name, strlen(lease->owner_name), true);
     PAWLI_AUTO_FREE char *question =
-        cli_print("Take the lease away from %s (token %" PRId64 ", ends %s)?", holder, lease->fence,
+        cli_print("Revoke the lease of %s (token %" PRId64 ", ends %s)?", holder, lease->fence,
                   cli_when_relative(lease->expires_at, pawl_leases_now(one), CLI_ROOM));
     if (*ret_fence == 0)
         *ret_fence = lease->fence;
@@ -292,7 +292,7 @@ static const cli_option lease_options[] = {
 };
 
 static const cli_exit lease_exits[] = {
-    {PAWL_E_EMPTY, "release: answered with no; nothing was changed"},
+    {PAWL_E_EMPTY, "release: you did not confirm; nothing was changed"},
     {PAWL_E_NOT_FOUND, "there is no such lease"},
     {PAWL_E_LOST, "release: it has no owner, or the owner has another token"},
 };

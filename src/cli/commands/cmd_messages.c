@@ -74,7 +74,7 @@ static const cli_option ls_options[] = {
     {"state", "STATES",
      "only these states: scheduled, ready, running, done, failed, expired, cancelled, or dead for "
      "failed "
-     "and expired; a comma list, or repeated",
+     "and expired; comma-separated, or repeated",
      CLI_TEXTS, 's', FIELD(states), 0, 0},
     {"topic", "TOPIC", "only this topic", CLI_TEXT, 't', FIELD(topic), 0, 0},
     {"correlation", "TEXT", "only this correlation id", CLI_TEXT, 0, FIELD(correlation), 0, 0},

@@ -289,6 +289,10 @@ static const cli_option migrate_options[] = {
      CLI_FLAG, 0, FIELD(force), 0, 0},
 };
 
+static const cli_exit migrate_exits[] = {
+    {PAWL_E_HELD, "--reset-clock: messages or leases are owned; stop the workers, or see --force"},
+};
+
 const cli_verb cli_verb_migrate = {
     .name = "migrate",
     .usage = "",
@@ -301,7 +305,8 @@ const cli_verb cli_verb_migrate = {
              "once, the store's clock stays ahead: it advances with the boot clock, and an "
              "error is logged. To correct it, stop all workers, set the machine's clock, and "
              "run --reset-clock. Delays are kept: what was due in a minute is still due in a "
-             "minute. Due times that were given as times do not change. PostgreSQL uses the "
+             "minute. Due times of messages that were sent before the clock was ahead do not "
+             "change. PostgreSQL uses the "
              "server's clock; there, only the times that were stored while it was ahead are "
              "set back.",
     .examples = "  pawl migrate --dry-run\n"
@@ -309,6 +314,8 @@ const cli_verb cli_verb_migrate = {
                 "  pawl migrate --print --engine postgres --schema jobs",
     .options = migrate_options,
     .option_count = PAWLI_COUNT(migrate_options),
+    .exits = migrate_exits,
+    .exit_count = PAWLI_COUNT(migrate_exits),
     .defaults = &migrate_defaults,
     .settings_size = sizeof(migrate_settings),
     .run = run_migrate,
@@ -319,7 +326,7 @@ static void report_grant(const cli_args *args)
     json_t *document;
 
     if (!args->common.json) {
-        puts("The roles pawl_send, pawl_work and pawl_admin have their rights.");
+        puts("The roles pawl_send, pawl_work and pawl_admin have their privileges.");
         return;
     }
     document = json_object();
@@ -351,15 +358,21 @@ static pawl_status run_grant(const cli_args *args, pawl_error *err)
     return PAWL_OK;
 }
 
+static const cli_exit grant_exits[] = {
+    {PAWL_E_DENIED, "this user may not create a role that is missing, or does not own the schema"},
+};
+
 const cli_verb cli_verb_grant = {
     .name = "grant",
     .usage = "",
-    .summary = "create PostgreSQL's roles and grant them their rights",
+    .summary = "create PostgreSQL's roles and grant them their privileges",
     .about = "Creates the roles pawl_send, pawl_work and pawl_admin where they are missing, "
-             "and grants them their rights on pawl's schema. Rights that were changed manually "
-             "are reset. Running it again changes nothing. SQLite has no roles: file "
-             "permissions decide who may use the database.",
+             "and grants them their privileges on pawl's schema. Privileges that were changed "
+             "manually are reset. Running it again changes nothing. SQLite has no roles: file "
+             "permissions control access.",
     .examples = "  pawl grant --db postgresql://owner@host/app\n"
                 "  pawl grant --db postgresql://postgres@host/app --schema jobs",
+    .exits = grant_exits,
+    .exit_count = PAWLI_COUNT(grant_exits),
     .run = run_grant,
 };

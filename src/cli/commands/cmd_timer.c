@@ -268,7 +268,7 @@ static const cli_option timer_options[] = {
      CANCEL},
 };
 static const cli_exit timer_exits[] = {
-    {PAWL_E_EMPTY, "a timer is running or finished already, or the question was answered with no"},
+    {PAWL_E_EMPTY, "a timer is running or finished already, or you did not confirm"},
     {PAWL_E_CONFLICT, "the id exists with another topic or payload, or the payload is too large"},
     {PAWL_E_NOT_FOUND, "there is no such timer"},
     {PAWL_E_IN_DOUBT,

@@ -145,7 +145,7 @@ static pawl_status set_message_expiry(pawl_store *store, const cli_when *when,
         return st;
     message->expires_at = when->is_relative ? (pawl_wall){now.us + when->span_ms * 1000} : when->at;
     if (message->expires_at.us <= now.us)
-        return pawli_fail(err, PAWL_E_INVALID, "--expires is in the past (%s); nothing was sent",
+        return pawli_fail(err, PAWL_E_INVALID, "--expires is in the past: %s; nothing was sent",
                           cli_when_both(message->expires_at, now, CLI_ROOM));
     if (message->expires_at.us <= message_due_us(message, now))
         return pawli_fail(err, PAWL_E_INVALID,

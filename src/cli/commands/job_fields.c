@@ -157,7 +157,7 @@ static void print_job_fires(const void *record, pawl_wall now)
     char when[CLI_WHEN_SIZE];
 
     if (schedule)
-        cli_details_field("in words", CLI_PLAIN, "%s", pawl_schedule_describe(schedule));
+        cli_details_field("meaning", CLI_PLAIN, "%s", pawl_schedule_describe(schedule));
     for (size_t i = 0; i < count; i++)
         cli_details_field(i == 0 ? "next" : "", CLI_PLAIN, "%s, %s",
                           cli_job_fire_text(&fires[i], local),
@@ -252,7 +252,7 @@ static const cli_field job_fields[] = {
     {NULL, .read = read_next_due_cell, .column = {3, "NEXT"}},
     {"last_occurrence_at", JOB(TIME, last_occurrence_at)},
     {"last_run_at", JOB(TIME, last_run_at), .column = {4, "LAST RUN", false, "-"}},
-    {"last_run_state", .read = read_last_run_state, .column = {5, "STATUS", false, "-"}},
+    {"last_run_state", .read = read_last_run_state, .column = {5, "STATE", false, "-"}},
     {NULL, .read = read_last_run_words, .details = {6, "last run"}},
     {"unfinished", JOB(INT, unfinished)},
     {NULL, .read = read_unfinished_words, .details = {7, "unfinished"}},

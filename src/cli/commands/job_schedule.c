@@ -37,7 +37,8 @@ static const char *clock_change_note(const pawl_occurrence *fire, char ret_text[
         snprintf(ret_text, NOTE_SIZE, "after %" PRId64 " %s that a clock change skips",
                  fire->skipped, times);
     else if (fire->kind == PAWL_OCCURRENCE_ONCE)
-        snprintf(ret_text, NOTE_SIZE, "comes twice by a clock change, fires this time only");
+        snprintf(ret_text, NOTE_SIZE,
+                 "occurs twice because of a clock change, fires only this time");
     else if (fire->kind == PAWL_OCCURRENCE_AGAIN)
         snprintf(ret_text, NOTE_SIZE, "repeated by a clock change");
     return ret_text;
@@ -187,13 +188,13 @@ static void print_schedule_heading(const pawl_schedule *schedule, const char *ve
     printf("%s%s%s\n", cli_style(stdout, CLI_BOLD), pawl_schedule_describe(schedule),
            cli_style(stdout, CLI_PLAIN));
     if (pawl_schedule_kind_of(schedule) != PAWL_SCHEDULE_CRON)
-        puts("Intervals are real time: clock changes do not touch them.");
+        puts("Intervals are elapsed time: clock changes do not affect them.");
     else if (pawl_schedule_keeps_rhythm(schedule))
-        puts("When clocks change, its interval is kept: skipped times do not fire, times "
-             "that come twice fire twice.");
+        puts("When clocks change, its interval is kept: it does not fire at skipped times and "
+             "fires twice at repeated ones.");
     else
-        puts("When clocks change, a time that is skipped fires at the change, one that comes "
-             "twice fires once.");
+        puts("When clocks change, it fires at the change for a skipped time, and once for a "
+             "repeated one.");
     printf("Time zone data: %s\n\n", version);
 }
 

@@ -202,7 +202,7 @@ void cli_config_read_file(cli_config *config, const char *path)
     if (!file || ferror(file))
         cli_config_problem(config, "%s cannot be read: %s", path, strerror(errno));
     else if (size > FILE_MAX_BYTES)
-        cli_config_problem(config, "%s is larger than 1MiB: is it the right file?", path);
+        cli_config_problem(config, "%s is larger than 1MiB, the maximum: check the path", path);
     else
         cli_config_read_text(config, path, text, size);
     if (file)

@@ -28,7 +28,7 @@ PAWL_TEST(a_failing_op_leaves_the_transaction_as_it_was)
     assert_string_equal("2", ask(g->other, test_note("SELECT count(*) FROM %s.body", g->names)));
 }
 
-PAWL_TEST(a_commit_answered_by_a_rollback_is_a_failure)
+PAWL_TEST(a_commit_that_postgres_rolls_back_is_a_failure)
 {
     postgres_fixture *g = postgres_fixture_new();
     pawl_error err = PAWL_ERROR_INIT;

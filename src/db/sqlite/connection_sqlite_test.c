@@ -71,7 +71,7 @@ PAWL_TEST(paths_that_cannot_be_a_database_are_explained)
     expect_refusal(g, false, PAWL_E_INVALID, "URI");
 }
 
-PAWL_TEST(a_file_that_is_no_database_is_not_ours)
+PAWL_TEST(a_file_that_is_no_database_is_rejected)
 {
     sqlite_fixture *g = sqlite_fixture_new();
     char text[5000];

@@ -310,7 +310,7 @@ PAWL_TEST(values_of_every_type_go_in_and_come_back)
     check_all_types(sqlite_fixture_with(all_types, NULL));
 }
 
-PAWL_TEST(a_file_in_utf16_answers_utf8)
+PAWL_TEST(a_file_in_utf16_returns_utf8)
 {
     sqlite_fixture *g = sqlite_fixture_new();
     sqlite3 *handle = sqlite_fixture_handle(g);
@@ -559,7 +559,7 @@ static pawl_status interrupt_now(void *context, const pawli_row *row, pawl_error
 }
 
 /* Interrupting a writing statement rolls back SQLite's whole transaction. */
-PAWL_TEST(a_transaction_that_sqlite_gave_up_must_be_started_again)
+PAWL_TEST(a_transaction_that_sqlite_rolled_back_must_be_restarted)
 {
     sqlite_fixture *g =
         sqlite_fixture_with(two_inserts, "INSERT INTO t WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL "

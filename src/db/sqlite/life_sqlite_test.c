@@ -373,7 +373,7 @@ PAWL_TEST(reap_counts_the_attempt_and_release_does_not)
     assert_int_equal(number(handle_of(g->conn), "SELECT count(*) FROM pawl_claim"), 0);
 }
 
-PAWL_TEST(cancel_expire_redrive_retain_and_purge)
+PAWL_TEST(cancel_expire_retry_prune_and_purge)
 {
     sqlite_fixture *g = sqlite_fixture_with_clock();
     message m[] = {{"a", "x", 1}, {"a", "x", 2, .ttl_us = MINUTE}, {"a", "x", 3}, {"a", "x", 4}};
@@ -429,7 +429,7 @@ PAWL_TEST(the_clock_never_goes_back)
     assert_int_equal(claim(g, 1).count, 1);
 }
 
-PAWL_TEST(held_lists_the_messages_of_an_owner)
+PAWL_TEST(owned_lists_the_messages_of_an_owner)
 {
     sqlite_fixture *g = sqlite_fixture_with_clock();
     message m[] = {{"a", "x", 1}, {"a", "x", 2}, {"a", "x", 3}};

@@ -75,7 +75,7 @@ static sqlite_fixture *sqlite_fixture_with(const char *script)
     return g;
 }
 
-PAWL_TEST(a_lock_that_is_not_given_back_is_busy_at_the_deadline)
+PAWL_TEST(a_lock_that_is_not_released_is_busy_at_the_deadline)
 {
     sqlite_fixture *g = sqlite_fixture_with("INSERT INTO t VALUES (1)");
     sqlite3 *other = sqlite_fixture_handle(g);

@@ -198,7 +198,7 @@ PAWL_TEST(an_interrupt_does_not_cost_the_application_its_transaction)
     assert_int_equal(rows_in_t(handle), 1);
 }
 
-PAWL_TEST(when_sqlite_gives_the_transaction_up_the_error_says_so)
+PAWL_TEST(when_sqlite_rolls_the_transaction_back_the_error_says_so)
 {
     sqlite_fixture *g = sqlite_fixture_new();
     pawl_error err = PAWL_ERROR_INIT;

@@ -178,7 +178,8 @@ static pawl_status open_http(void *self, void **ret_instance, pawl_error *err)
     http->epoll = epoll_create1(EPOLL_CLOEXEC);
     if (http->epoll < 0)
         return pawli_fail_code(err, PAWL_E_IO, errno,
-                               "no file descriptor is available for a transport");
+                               "no file descriptor is available for a transport: raise the limit "
+                               "of open files (ulimit -n)");
     http->multi = curl_multi_init();
     if (!http->multi || http_set_up(http) != CURLM_OK)
         return pawli_fail(err, PAWL_E_NOMEM, "out of memory for a transport");

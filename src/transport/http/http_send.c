@@ -339,7 +339,7 @@ void pawli_http_send_finish_cancelled(pawli_http_send *send)
 
 const char *pawl_send_result_name(pawl_send_result sent)
 {
-    static const char *const names[] = {"acknowledged", "duplicate", "refused", "retry",
+    static const char *const names[] = {"acknowledged", "duplicate", "rejected", "retry",
                                         "cancelled"};
 
     return (unsigned)sent < sizeof names / sizeof names[0] ? names[sent] : "unknown";

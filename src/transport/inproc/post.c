@@ -60,7 +60,8 @@ static pawl_status open_post(void *self, void **ret_instance, pawl_error *err)
         int code = errno;
         free(post);
         return pawli_fail_code(err, PAWL_E_IO, code,
-                               "no file descriptor is available for a transport");
+                               "no file descriptor is available for a transport: raise the limit "
+                               "of open files (ulimit -n)");
     }
     *ret_instance = post;
     return PAWL_OK;
