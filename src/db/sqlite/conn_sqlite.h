@@ -155,7 +155,8 @@ typedef enum pawli_sqlite_source {
     PAWLI_SQLITE_FROM_NOW,
     PAWLI_SQLITE_FROM_PARAM,
     PAWLI_SQLITE_FROM_COLUMN, /* one value of the current row */
-    PAWLI_SQLITE_FROM_ROWS    /* all of the row table */
+    PAWLI_SQLITE_FROM_ROWS,   /* all of the row table */
+    PAWLI_SQLITE_FROM_COUNT   /* how many rows it has */
 } pawli_sqlite_source;
 
 typedef struct pawli_sqlite_binding {
