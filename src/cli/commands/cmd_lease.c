@@ -43,8 +43,8 @@ typedef struct lease_subcommand {
 static const char *lease_state(const pawl_lease *lease)
 {
     if (lease->owned)
-        return "held";
-    return lease->released_at.us == PAWL_TIME_UNSET.us ? "ran out" : "free";
+        return "owned";
+    return lease->released_at.us == PAWL_TIME_UNSET.us ? "expired" : "free";
 }
 
 CLI_FIELD_READ(pawl_lease, read_lease_state, cli_value_text(to, lease_state(it)));
@@ -61,13 +61,13 @@ static void read_lease_owner(const void *from, pawl_wall now, cli_value *to)
     cli_value_text(to, to->room);
 }
 
-static void read_lease_holder(const void *from, pawl_wall now, cli_value *to)
+static void read_lease_owner_name(const void *from, pawl_wall now, cli_value *to)
 {
     const pawl_lease *lease = from;
 
     (void)now;
     cli_value_text(to, lease->owner_name);
-    to->label = lease->owned ? "held by" : "was held by";
+    to->label = lease->owned ? "owned by" : "was owned by";
 }
 
 static void read_lease_end(const void *from, pawl_wall now, cli_value *to)
@@ -91,7 +91,8 @@ static const cli_field lease_fields[] = {
     {NULL, .read = read_lease_state, .details = {2, "state"}},
     {NULL, .read = read_lease_state_cell, .column = {2, "STATE"}},
     {"owner", .read = read_lease_owner, .details = {4, "owner"}},
-    {"owner_name", .read = read_lease_holder, .details = {3, "held by"}, .column = {4, "HOLDER"}},
+    {"owner_name", .read = read_lease_owner_name, .details = {3, "owned by"},
+     .column = {4, "OWNER"}},
     {"fence", LEASE(INT64, fence), .details = {5, "token"}, .column = {3, "TOKEN", true}},
     {"taken_at", LEASE(TIME, taken_at), .details = {6, "taken"}},
     {NULL, .read = read_lease_taken_cell, .column = {5, "TAKEN"}},

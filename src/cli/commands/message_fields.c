@@ -192,7 +192,7 @@ static const cli_field message_fields[] = {
     {NULL, .read = read_when, .column = {5, "WHEN"}},
     {NULL, .read = read_age, .column = {6, "AGE", true}},
     {"lease_until", .read = read_lease_until},
-    {NULL, .read = read_claim, .details = {8, "held by"}},
+    {NULL, .read = read_claim, .details = {8, "owned by"}},
     {"expires_at", .read = read_expires_at, .details = {18, "expires"}},
     {"finished_at", .read = read_finished_at, .details = {19, "finished"}},
     {"last_error", CLI_FIELD_ERROR, .read = read_last_error, .details = {10, "error"},
