@@ -340,7 +340,7 @@ static pawl_status tell_like(pawl_worker *worker, const pawl_task *sample, pawl_
 }
 
 /* Whether it can be batched with other acknowledgements, and sent with a claim. */
-static bool is_ack(const pawl_task *task)
+static bool result_is_ack(const pawl_task *task)
 {
     return !task->dead && pawli_task_result(task) == PAWL_DONE && !task->output.data;
 }
@@ -349,7 +349,7 @@ static pawl_task *first_that_is(pawli_result_batch *results, bool ack)
 {
     pawl_task *task = results->list;
 
-    while (task && is_ack(task) != ack)
+    while (task && result_is_ack(task) != ack)
         task = task->next_in_line;
     return task;
 }
@@ -395,7 +395,7 @@ pawl_status pawli_result_batch_acks(pawl_worker *worker, const pawl_receipt **re
     if (st != PAWL_OK)
         return st;
     for (pawl_task *task = results->list; task && count < PAWL_BATCH_MAX; task = task->next_in_line)
-        if (is_ack(task))
+        if (result_is_ack(task))
             results->items[count++] = task->receipt;
     *ret_items = count > 0 ? results->items : &none;
     *ret_acked = results->changed;
