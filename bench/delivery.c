@@ -18,7 +18,7 @@ static void check_effects(database *db, int64_t expected)
         die("pawl: %lld messages had %lld effects", (long long)expected, (long long)found);
 }
 
-static void reset(grounds *g)
+static void delivery_reset(grounds *g)
 {
     g->pawl.topics = g->raw.topics = 1;
     g->pawl.engine->reset(&g->pawl);
@@ -68,7 +68,7 @@ void delivery_measure(row *r, grounds *g, const options *opts)
     post *posts = NULL;
 
     if (!opts->only_raw) {
-        reset(g);
+        delivery_reset(g);
         exchange_open(&pawl.exchange, &how);
         exchange_deliver(&pawl.exchange);
         first = (contestant){send_some, &pawl};
@@ -109,7 +109,7 @@ static double send_to_ten(void *context, double duration)
     exchange all;
     double begin;
 
-    reset(self->grounds);
+    delivery_reset(self->grounds);
     exchange_open(&all, &how);
     exchange_send(&all, each);
     self->grounds->pawl.engine->tidy(&self->grounds->pawl);

@@ -26,7 +26,7 @@ static const char *const names[EXCHANGE_DESTINATIONS] = {"d0", "d1", "d2", "d3",
 
 static const struct timespec moment = {.tv_nsec = 200000};
 
-static void expect(pawl_status status, const pawl_error *err)
+static void exchange_expect(pawl_status status, const pawl_error *err)
 {
     if (status != PAWL_OK)
         die("pawl: %s: %s", pawl_status_name(status), err->message);
@@ -62,7 +62,7 @@ static pawl_services *peers_new(void)
     peer.name = SOURCE;
     peer.secrets = &secret;
     peer.secret_count = 1;
-    expect(pawl_services_new(&peer, 1, NULL, &peers, &err), &err);
+    exchange_expect(pawl_services_new(&peer, 1, NULL, &peers, &err), &err);
     return peers;
 }
 
@@ -74,11 +74,11 @@ static void listen_on(exchange *self, pawl_receiver *receiver, char *url, size_t
 
     if (receiver == self->receiver && self->options.over_unix) {
         snprintf(path, sizeof path, "%s/socket", self->socket_directory);
-        expect(pawl_receiver_listen_unix(receiver, path, &err), &err);
+        exchange_expect(pawl_receiver_listen_unix(receiver, path, &err), &err);
         snprintf(url, size, "unix://%s", path);
         return;
     }
-    expect(pawl_receiver_listen(receiver, "127.0.0.1:0", NULL, NULL, &port, &err), &err);
+    exchange_expect(pawl_receiver_listen(receiver, "127.0.0.1:0", NULL, NULL, &port, &err), &err);
     snprintf(url, size, "http://127.0.0.1:%d", port);
 }
 
@@ -90,22 +90,25 @@ static void open_receivers(exchange *self)
     pawl_services *peers = peers_new();
     pawl_error err = PAWL_ERROR_INIT;
 
-    expect(pawl_store_open(self->options.receiver->url, &store, &self->receiver_store, &err), &err);
+    exchange_expect(
+        pawl_store_open(self->options.receiver->url, &store, &self->receiver_store, &err), &err);
     options.handlers = self->options.handlers;
-    expect(pawl_receiver_new(self->receiver_store, peers, &options, &self->receiver, &err), &err);
-    expect(pawl_receiver_handle(self->receiver, NULL, PAWL_RECEIVE_ATOMIC, write_effect, self, NULL,
-                                &err),
-           &err);
+    exchange_expect(pawl_receiver_new(self->receiver_store, peers, &options, &self->receiver, &err),
+                    &err);
+    exchange_expect(pawl_receiver_handle(self->receiver, NULL, PAWL_RECEIVE_ATOMIC, write_effect,
+                                         self, NULL, &err),
+                    &err);
     listen_on(self, self->receiver, self->url, sizeof self->url);
-    expect(pawl_receiver_start(self->receiver, &err), &err);
+    exchange_expect(pawl_receiver_start(self->receiver, &err), &err);
     if (self->options.trouble != TROUBLE_NONE) {
         options.handlers = self->options.in_flight;
-        expect(pawl_receiver_new(self->receiver_store, peers, &options, &self->slow, &err), &err);
-        expect(pawl_receiver_handle(self->slow, NULL, PAWL_RECEIVE_CALL_OUT, take_long, NULL, NULL,
-                                    &err),
-               &err);
+        exchange_expect(pawl_receiver_new(self->receiver_store, peers, &options, &self->slow, &err),
+                        &err);
+        exchange_expect(pawl_receiver_handle(self->slow, NULL, PAWL_RECEIVE_CALL_OUT, take_long,
+                                             NULL, NULL, &err),
+                        &err);
         listen_on(self, self->slow, self->slow_url, sizeof self->slow_url);
-        expect(pawl_receiver_start(self->slow, &err), &err);
+        exchange_expect(pawl_receiver_start(self->slow, &err), &err);
     }
     pawl_services_unref(peers);
 }
@@ -156,10 +159,11 @@ static void open_sender(exchange *self)
         services[i].concurrency = self->options.in_flight;
         services[i].allow_private = true;
     }
-    expect(pawl_store_open(self->options.sender->url, &store, &self->sender, &err), &err);
-    expect(pawl_services_new(services, (size_t)count, NULL, &self->services, &err), &err);
+    exchange_expect(pawl_store_open(self->options.sender->url, &store, &self->sender, &err), &err);
+    exchange_expect(pawl_services_new(services, (size_t)count, NULL, &self->services, &err), &err);
     options.source = SOURCE;
-    expect(pawl_delivery_new(self->sender, self->services, &options, &self->delivery, &err), &err);
+    exchange_expect(
+        pawl_delivery_new(self->sender, self->services, &options, &self->delivery, &err), &err);
 }
 
 void exchange_open(exchange *self, const exchange_options *opts)
@@ -194,22 +198,22 @@ void exchange_send(exchange *self, int64_t count)
             messages[size].payload = bench_payload;
             messages[size].payload_size = bench_payload_size;
         }
-        expect(pawl_outbox_enqueue_batch(self->sender, messages, size, NULL, &err), &err);
+        exchange_expect(pawl_outbox_enqueue_batch(self->sender, messages, size, NULL, &err), &err);
     }
 }
 
-static void *run(void *context)
+static void *exchange_run(void *context)
 {
     exchange *self = context;
     pawl_error err = PAWL_ERROR_INIT;
 
-    expect(pawl_delivery_run(self->delivery, &err), &err);
+    exchange_expect(pawl_delivery_run(self->delivery, &err), &err);
     return NULL;
 }
 
 void exchange_deliver(exchange *self)
 {
-    if (pthread_create(&self->thread, NULL, run, self) != 0)
+    if (pthread_create(&self->thread, NULL, exchange_run, self) != 0)
         die("no thread for the delivery");
     self->runs = true;
 }
@@ -222,7 +226,7 @@ static int64_t acknowledged(exchange *self, int destinations, int64_t most)
     const pawl_destination_stats *one;
     int64_t sum = 0;
 
-    expect(pawl_delivery_get_stats(self->delivery, &stats, &err), &err);
+    exchange_expect(pawl_delivery_get_stats(self->delivery, &stats, &err), &err);
     for (size_t i = 0; (one = pawl_delivery_stats_at(stats, i)); i++) {
         for (int j = 0; j < destinations; j++) {
             if (strcmp(one->destination, names[j]) != 0)
@@ -260,7 +264,7 @@ static int64_t stored(exchange *self)
     pawl_error err = PAWL_ERROR_INIT;
     int64_t sum = 0;
 
-    expect(pawl_outbox_get_stats(self->sender, &stats, &err), &err);
+    exchange_expect(pawl_outbox_get_stats(self->sender, &stats, &err), &err);
     for (size_t i = 0; (one = pawl_outbox_stats_at(stats, i)); i++)
         sum += one->total_done;
     pawl_outbox_stats_free(stats);

@@ -55,7 +55,7 @@ static void *send(void *context)
     return NULL;
 }
 
-static void *work(void *context)
+static void *held_work(void *context)
 {
     hand *self = context;
     traffic *t = self->traffic;
@@ -99,7 +99,7 @@ static void run_traffic(const runner *self, const row *r, double duration, doubl
 
     for (int i = 0; i < self->worker_count; i++) {
         hands[i] = (hand){.traffic = &t, .worker = self->workers[i]};
-        if (pthread_create(&hands[i].thread, NULL, i == 0 ? send : work, &hands[i]) != 0)
+        if (pthread_create(&hands[i].thread, NULL, i == 0 ? send : held_work, &hands[i]) != 0)
             die("no thread for the load");
     }
     watch(&t, duration, ret_windows);

@@ -48,7 +48,7 @@ static double look_by_hand(const job_hands *how, void *hands)
     return (seconds_now() - began) * 1000;
 }
 
-static int compare(const void *a, const void *b)
+static int job_compare(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;
 
@@ -59,9 +59,9 @@ static void summarize(row *r, times *t, int count)
 {
     size_t size = sizeof(double), many = (size_t)count;
 
-    qsort(t->pawl, many, size, compare);
-    qsort(t->raw, many, size, compare);
-    qsort(t->ratio, many, size, compare);
+    qsort(t->pawl, many, size, job_compare);
+    qsort(t->raw, many, size, job_compare);
+    qsort(t->ratio, many, size, job_compare);
     r->p50_ms = t->pawl[count / 2];
     r->p99_ms = t->pawl[(count * 99 - 1) / 100];
     r->max_ms = t->pawl[count - 1];

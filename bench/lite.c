@@ -6,7 +6,7 @@
 
 #include "basics.h"
 
-static void check(sqlite3 *handle, int code, const char *what)
+static void lite_check(sqlite3 *handle, int code, const char *what)
 {
     if (code != SQLITE_OK && code != SQLITE_ROW && code != SQLITE_DONE)
         die("SQLite: %s: %s", what, sqlite3_errmsg(handle));
@@ -17,7 +17,7 @@ sqlite3 *lite_open(const database *db)
     sqlite3 *handle = NULL;
     int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX;
 
-    check(handle, sqlite3_open_v2(db->target, &handle, flags, NULL), db->target);
+    lite_check(handle, sqlite3_open_v2(db->target, &handle, flags, NULL), db->target);
     sqlite3_busy_timeout(handle, 30000);
     lite_exec(handle, "PRAGMA journal_mode = WAL");
     lite_exec(handle, db->durability == PAWL_DURABILITY_NORMAL ? "PRAGMA synchronous = NORMAL"
@@ -29,15 +29,16 @@ sqlite3 *lite_open(const database *db)
 
 void lite_exec(sqlite3 *handle, const char *sql)
 {
-    check(handle, sqlite3_exec(handle, sql, NULL, NULL, NULL), sql);
+    lite_check(handle, sqlite3_exec(handle, sql, NULL, NULL, NULL), sql);
 }
 
 sqlite3_stmt *lite_prepare(sqlite3 *handle, const char *sql)
 {
     sqlite3_stmt *statement = NULL;
 
-    check(handle, sqlite3_prepare_v3(handle, sql, -1, SQLITE_PREPARE_PERSISTENT, &statement, NULL),
-          sql);
+    lite_check(handle,
+               sqlite3_prepare_v3(handle, sql, -1, SQLITE_PREPARE_PERSISTENT, &statement, NULL),
+               sql);
     return statement;
 }
 
@@ -46,8 +47,8 @@ void lite_run(sqlite3_stmt *statement)
     int code = sqlite3_step(statement);
 
     if (code != SQLITE_DONE)
-        check(sqlite3_db_handle(statement), code == SQLITE_ROW ? SQLITE_ERROR : code,
-              sqlite3_sql(statement));
+        lite_check(sqlite3_db_handle(statement), code == SQLITE_ROW ? SQLITE_ERROR : code,
+                   sqlite3_sql(statement));
     sqlite3_reset(statement);
 }
 
@@ -57,7 +58,7 @@ int lite_next(sqlite3_stmt *statement)
 
     if (code == SQLITE_ROW)
         return 1;
-    check(sqlite3_db_handle(statement), code, sqlite3_sql(statement));
+    lite_check(sqlite3_db_handle(statement), code, sqlite3_sql(statement));
     sqlite3_reset(statement);
     return 0;
 }

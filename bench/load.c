@@ -141,7 +141,7 @@ void runner_close(runner *self)
     *self = (runner){0};
 }
 
-static int compare(const void *a, const void *b)
+static int load_compare(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;
 
@@ -150,6 +150,6 @@ static int compare(const void *a, const void *b)
 
 double median_of(double *values, int count)
 {
-    qsort(values, (size_t)count, sizeof *values, compare);
+    qsort(values, (size_t)count, sizeof *values, load_compare);
     return count % 2 == 1 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
 }

@@ -15,7 +15,7 @@
 #include "throughput.h"
 #include "timer.h"
 
-static void measure(row *r, grounds *g, held_runs *runs, const options *opts)
+static void bench_measure(row *r, grounds *g, held_runs *runs, const options *opts)
 {
     switch (r->kind) {
     case ROW_RAW:
@@ -69,7 +69,7 @@ static void measure_all(plan *p, const options *opts)
         }
         grounds_change(&g, r->target);
         report_progress(p, i);
-        measure(r, &g, &runs, opts);
+        bench_measure(r, &g, &runs, opts);
         report_row(p, i, opts);
     }
     if (g.pawl.engine)

@@ -24,7 +24,7 @@ static const char usage[] =
     "  --short          as little as possible of everything: does it still run?\n"
     "  --note TEXT      printed in the first line\n";
 
-static _Noreturn void refuse(const char *what)
+static _Noreturn void options_refuse(const char *what)
 {
     fprintf(stderr, "bench: %s\n%s", what, usage);
     exit(64);
@@ -36,7 +36,7 @@ static double number_of(const char *text, double least, double most)
     double value = strtod(text, &end);
 
     if (end == text || *end != '\0' || !(value >= least && value <= most))
-        refuse("--rounds takes 1 to 99, --seconds 0.01 to 600");
+        options_refuse("--rounds takes 1 to 99, --seconds 0.01 to 600");
     return value;
 }
 
@@ -45,7 +45,7 @@ static void choose_side(options *opts, const char *name)
     opts->only_pawl = strcmp(name, "pawl") == 0;
     opts->only_raw = strcmp(name, "raw") == 0;
     if (!opts->only_pawl && !opts->only_raw)
-        refuse("--side takes pawl or raw");
+        options_refuse("--side takes pawl or raw");
 }
 
 static void make_short(options *opts)
@@ -113,11 +113,11 @@ options options_parse(int argc, char **argv)
             fputs(usage, stdout);
             exit(0);
         default:
-            refuse("that option is not known or lacks its value");
+            options_refuse("that option is not known or lacks its value");
         }
     }
     if (argc - optind < 1 || argc - optind > 2)
-        refuse("a directory for SQLite files is needed");
+        options_refuse("a directory for SQLite files is needed");
     opts.directory = argv[optind];
     opts.postgres = argc - optind == 2 && argv[optind + 1][0] ? argv[optind + 1] : NULL;
     return opts;

@@ -128,7 +128,7 @@ static void name_delivery_row(row *r)
              r->over_unix ? "over a unix socket" : "over HTTP", r->load.callers);
 }
 
-static void add(plan *self, row r)
+static void plan_add(plan *self, row r)
 {
     r.topics = r.topics ? r.topics : 1;
     if (r.kind == ROW_TIMER)
@@ -156,22 +156,24 @@ static void add_compared(plan *self, const target *t)
     bool full = t->engine == &engine_sqlite && t->setting == PAWL_DURABILITY_FULL;
 
     for (size_t i = 0; i < 3; i++)
-        add(self, (row){.target = t,
-                        .load = {LOAD_ENQUEUE, callers[i], 1},
-                        .bar = full && callers[i] == 64 ? BAR_RAW : 0});
+        plan_add(self, (row){.target = t,
+                             .load = {LOAD_ENQUEUE, callers[i], 1},
+                             .bar = full && callers[i] == 64 ? BAR_RAW : 0});
     for (size_t batch = 100; batch <= 1000; batch *= 10)
-        add(self, (row){.target = t, .load = {LOAD_ENQUEUE, 1, batch}, .bar = BAR_RAW});
+        plan_add(self, (row){.target = t, .load = {LOAD_ENQUEUE, 1, batch}, .bar = BAR_RAW});
     for (size_t i = 0; i < 3; i++)
         for (size_t j = 0; j < 3; j++)
-            add(self, (row){.target = t,
-                            .load = {LOAD_CLAIM_ACK, workers[j], batches[i]},
-                            .bar = batches[i] > 1 ? BAR_RAW : 0});
+            plan_add(self, (row){.target = t,
+                                 .load = {LOAD_CLAIM_ACK, workers[j], batches[i]},
+                                 .bar = batches[i] > 1 ? BAR_RAW : 0});
     for (size_t i = 0; i < sizeof fused / sizeof fused[0]; i++)
-        add(self, (row){.target = t, .load = fused[i], .bar = fused[i].batch > 1 ? BAR_RAW : 0});
+        plan_add(self,
+                 (row){.target = t, .load = fused[i], .bar = fused[i].batch > 1 ? BAR_RAW : 0});
     for (int receivers = 1; receivers <= 8; receivers *= 8)
-        add(self, (row){.target = t, .load = {LOAD_RECEIVE, receivers, 1}});
+        plan_add(self, (row){.target = t, .load = {LOAD_RECEIVE, receivers, 1}});
     for (int topics = 10; topics <= 1000; topics *= 100)
-        add(self,
+        plan_add(
+            self,
             (row){.target = t, .load = {LOAD_CLAIM_ACK, 1, 50}, .topics = topics, .bar = BAR_RAW});
 }
 
@@ -181,18 +183,19 @@ static void add_special(plan *self, const options *opts, const target *t)
         {LOAD_CLAIM_ACK, 1, 50}, {LOAD_CLAIM_ACK, 1, 500}, {LOAD_ENQUEUE, 1, 100}};
 
     for (size_t i = 0; i < 3; i++)
-        add(self, (row){.target = t, .kind = ROW_BALLAST, .load = among[i], .bar = BAR_BALLAST});
+        plan_add(self,
+                 (row){.target = t, .kind = ROW_BALLAST, .load = among[i], .bar = BAR_BALLAST});
     if (t->engine == &engine_postgres) {
         row held = {
             .target = t, .kind = ROW_HELD, .load = {LOAD_CLAIM_ACK, 4, 50}, .bar = BAR_HELD};
 
         held.disturbance = DISTURBANCE_SNAPSHOT;
-        add(self, held);
+        plan_add(self, held);
         held.disturbance = DISTURBANCE_WRITER;
-        add(self, held);
+        plan_add(self, held);
     }
     if (t->setting == PAWL_DURABILITY_FULL && !opts->only_raw)
-        add(self, (row){.target = t, .kind = ROW_MEMORY, .load = {LOAD_CLAIM_ACK, 1, 500}});
+        plan_add(self, (row){.target = t, .kind = ROW_MEMORY, .load = {LOAD_CLAIM_ACK, 1, 500}});
 }
 
 static void add_worker(plan *self, const options *opts, const target *t)
@@ -200,20 +203,20 @@ static void add_worker(plan *self, const options *opts, const target *t)
     if (t->setting != PAWL_DURABILITY_FULL)
         return;
     for (size_t batch = SHIFT_BATCH; batch <= 500; batch *= 10)
-        add(self, (row){.target = t,
-                        .kind = ROW_WORKER,
-                        .load = {LOAD_ACK_CLAIM, 1, batch},
-                        .bar = BAR_RAW});
+        plan_add(self, (row){.target = t,
+                             .kind = ROW_WORKER,
+                             .load = {LOAD_ACK_CLAIM, 1, batch},
+                             .bar = BAR_RAW});
     if (t->engine == &engine_sqlite)
-        add(self, (row){.target = t, .kind = ROW_LATENCY});
-    add(self, (row){.target = t, .kind = ROW_LATENCY, .two_processes = true});
+        plan_add(self, (row){.target = t, .kind = ROW_LATENCY});
+    plan_add(self, (row){.target = t, .kind = ROW_LATENCY, .two_processes = true});
     if (opts->only_raw)
         return;
-    add(self, (row){.target = t,
-                    .kind = ROW_MEMORY,
-                    .by_worker = true,
-                    .load = {LOAD_ACK_CLAIM, 1, SHIFT_BATCH}});
-    add(self, (row){.target = t, .kind = ROW_IDLE});
+    plan_add(self, (row){.target = t,
+                         .kind = ROW_MEMORY,
+                         .by_worker = true,
+                         .load = {LOAD_ACK_CLAIM, 1, SHIFT_BATCH}});
+    plan_add(self, (row){.target = t, .kind = ROW_IDLE});
 }
 
 static void add_timers(plan *self, const target *t)
@@ -224,18 +227,18 @@ static void add_timers(plan *self, const target *t)
     r.bar = t->engine == &engine_memory ? BAR_MEMORY_MS : BAR_STORED_MS;
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
         r.pending_part = parts[i];
-        add(self, r);
+        plan_add(self, r);
     }
     if (t->engine == &engine_memory)
         return;
     r.bar = 0;
     r.timer = TIMER_CLAIM_NONE;
-    add(self, r);
+    plan_add(self, r);
     r.timer = TIMER_CLAIM_FOUND;
-    add(self, r);
+    plan_add(self, r);
     r.timer = TIMER_START;
     r.bar = BAR_START_MS;
-    add(self, r);
+    plan_add(self, r);
 }
 
 static void add_deliveries(plan *self, const options *opts, const target *t)
@@ -243,17 +246,17 @@ static void add_deliveries(plan *self, const options *opts, const target *t)
     row one = {.target = t, .kind = ROW_DELIVERY, .load = {.callers = 16}};
     row ten = {.target = t, .kind = ROW_TEN, .load = {.callers = 16}, .bar = BAR_TEN};
 
-    add(self, one);
+    plan_add(self, one);
     one.over_unix = true;
-    add(self, one);
+    plan_add(self, one);
     one.over_unix = false;
     one.load.callers = 64;
-    add(self, one);
+    plan_add(self, one);
     if (opts->only_raw)
         return;
-    add(self, ten);
+    plan_add(self, ten);
     ten.silent = true;
-    add(self, ten);
+    plan_add(self, ten);
 }
 
 /* Keep the row with that id, or else all that the pattern matches. */
@@ -294,7 +297,7 @@ plan plan_make(const options *opts)
         if (t->engine != &engine_memory && t->setting == PAWL_DURABILITY_FULL && !opts->only_raw &&
             !opts->only_pawl)
             for (int many = 0; many < 2; many++)
-                add(&self, (row){.target = t, .kind = ROW_JOB, .many_jobs = many != 0});
+                plan_add(&self, (row){.target = t, .kind = ROW_JOB, .many_jobs = many != 0});
         if (t->engine != &engine_memory && t->setting == PAWL_DURABILITY_FULL)
             add_deliveries(&self, opts, t);
     }

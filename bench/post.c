@@ -30,9 +30,9 @@ struct post {
 /* ---- the server ---- */
 
 /* It reads the body to its end and answers; the first call of a request only marks it as begun. */
-static enum MHD_Result answer(void *context, struct MHD_Connection *connection, const char *url,
-                              const char *method, const char *version, const char *data,
-                              size_t *size, void **request)
+static enum MHD_Result post_answer(void *context, struct MHD_Connection *connection,
+                                   const char *url, const char *method, const char *version,
+                                   const char *data, size_t *size, void **request)
 {
     static char begun, text[] = "{\"status\":\"ok\"}";
     struct MHD_Response *response;
@@ -85,7 +85,7 @@ static void start_server(post *self, bool over_unix)
 
     if (listen(fd, SOMAXCONN) != 0)
         die("the server without a database cannot listen");
-    self->server = MHD_start_daemon(MHD_USE_EPOLL_INTERNAL_THREAD, 0, NULL, NULL, answer, NULL,
+    self->server = MHD_start_daemon(MHD_USE_EPOLL_INTERNAL_THREAD, 0, NULL, NULL, post_answer, NULL,
                                     MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_THREAD_POOL_SIZE,
                                     (unsigned)SERVER_THREADS, MHD_OPTION_END);
     if (!self->server)

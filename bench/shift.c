@@ -7,7 +7,7 @@
 
 #define CONNECTIONS 10
 
-static void expect(pawl_status status, const pawl_error *err)
+static void shift_expect(pawl_status status, const pawl_error *err)
 {
     if (status != PAWL_OK)
         die("pawl: %s: %s", pawl_status_name(status), err->message);
@@ -19,7 +19,7 @@ pawl_store *shift_open(const database *db)
     pawl_error err = PAWL_ERROR_INIT;
     pawl_store *store = NULL;
 
-    expect(pawl_store_open(db->url, &options, &store, &err), &err);
+    shift_expect(pawl_store_open(db->url, &options, &store, &err), &err);
     return store;
 }
 
@@ -36,12 +36,12 @@ static pawl_result do_nothing(pawl_task *task, void *context)
     return PAWL_DONE;
 }
 
-static void *run(void *context)
+static void *shift_run(void *context)
 {
     shift *self = context;
     pawl_error err = PAWL_ERROR_INIT;
 
-    expect(pawl_worker_run(self->worker, &err), &err);
+    shift_expect(pawl_worker_run(self->worker, &err), &err);
     return NULL;
 }
 
@@ -53,9 +53,9 @@ void shift_begin(shift *self, pawl_store *store, int batch, int64_t expected)
     *self = (shift){.expected = expected};
     sem_init(&self->all_handled, 0, 0);
     options.batch = batch;
-    expect(pawl_worker_new(store, &options, &self->worker, &err), &err);
-    expect(pawl_worker_handle(self->worker, NULL, do_nothing, self, NULL, &err), &err);
-    if (pthread_create(&self->thread, NULL, run, self) != 0)
+    shift_expect(pawl_worker_new(store, &options, &self->worker, &err), &err);
+    shift_expect(pawl_worker_handle(self->worker, NULL, do_nothing, self, NULL, &err), &err);
+    if (pthread_create(&self->thread, NULL, shift_run, self) != 0)
         die("no thread for the worker");
 }
 

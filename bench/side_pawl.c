@@ -141,7 +141,7 @@ static void enqueue_inside(void *context, struct pg_conn *connection)
     message.topic = topic_name(0);
     message.payload = bench_payload;
     message.payload_size = bench_payload_size;
-    expect(pawl_tx_wrap_postgres(self->of->store, connection, &tx, &err), &err);
+    expect(pawl_tx_foreign_postgres(self->of->store, connection, &tx, &err), &err);
     expect(pawl_tx_enqueue(tx, &message, NULL, &err), &err);
     pawl_tx_free(tx);
 }

@@ -27,7 +27,7 @@ void durations_add(durations *self, const timeline *t, const double *end, int fi
             self->values[self->count++] = (end[i] - t->sent[i]) * 1000;
 }
 
-static int compare(const void *a, const void *b)
+static int timeline_compare(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;
 
@@ -48,7 +48,7 @@ spread durations_spread(durations *self)
 {
     if (self->count == 0)
         return (spread){0};
-    qsort(self->values, (size_t)self->count, sizeof *self->values, compare);
+    qsort(self->values, (size_t)self->count, sizeof *self->values, timeline_compare);
     return (spread){value_at(self, 0.5), value_at(self, 0.9), value_at(self, 0.99),
                     self->values[self->count - 1], self->count};
 }

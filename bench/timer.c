@@ -19,16 +19,19 @@
 #define FIRST_START_MS 500
 #define STARTS_APART_MS 25
 
-static void nothing(database *db)
+static void timer_nothing(database *db)
 {
     (void)db;
 }
 
-static const engine memory_engine = {
-    .name = "memory", .reset = nothing, .clear_ready = nothing, .tidy = nothing, .drop = nothing};
+static const engine memory_engine = {.name = "memory",
+                                     .reset = timer_nothing,
+                                     .clear_ready = timer_nothing,
+                                     .tidy = timer_nothing,
+                                     .drop = timer_nothing};
 const engine *const engine_memory = &memory_engine;
 
-static void expect(pawl_status status, const pawl_error *err)
+static void timer_expect(pawl_status status, const pawl_error *err)
 {
     if (status != PAWL_OK)
         die("pawl: %s: %s", pawl_status_name(status), err->message);
@@ -58,7 +61,7 @@ static int64_t delay_of(int64_t number)
     return INT64_C(86400000) + number * 7919 % INT64_C(86400000);
 }
 
-static int compare(const void *a, const void *b)
+static int timer_compare(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;
 
@@ -68,7 +71,7 @@ static int compare(const void *a, const void *b)
 /* Of `count` times in milliseconds. */
 static void summarize(row *r, double *times, int count)
 {
-    qsort(times, (size_t)count, sizeof *times, compare);
+    qsort(times, (size_t)count, sizeof *times, timer_compare);
     r->p50_ms = times[count / 2];
     r->p99_ms = times[(count * 99 - 1) / 100];
     r->max_ms = times[count - 1];
@@ -86,7 +89,7 @@ static void measure_schedule(row *r, pawl_scheduler *scheduler, const options *o
         pawl_message_spec message = message_for(delay_of(i));
         double began = seconds_now();
 
-        expect(pawl_timer_schedule(scheduler, &message, NULL, &err), &err);
+        timer_expect(pawl_timer_schedule(scheduler, &message, NULL, &err), &err);
         times[i] = (seconds_now() - began) * 1000;
     }
     summarize(r, times, count);
@@ -99,11 +102,11 @@ static void schedule_in_memory(row *r, const options *opts)
     pawl_scheduler *scheduler = NULL;
     int64_t pending = timer_pending(r, opts);
 
-    expect(pawl_scheduler_new_in_memory(NULL, &scheduler, &err), &err);
+    timer_expect(pawl_scheduler_new_in_memory(NULL, &scheduler, &err), &err);
     for (int64_t i = 0; i < pending; i++) {
         pawl_message_spec message = message_for(delay_of(i));
 
-        expect(pawl_timer_schedule(scheduler, &message, NULL, &err), &err);
+        timer_expect(pawl_timer_schedule(scheduler, &message, NULL, &err), &err);
     }
     measure_schedule(r, scheduler, opts);
     pawl_scheduler_free(scheduler);
@@ -118,7 +121,7 @@ static double claim_and_ack(pawl_store *store, pawl_owner owner, size_t expected
     pawl_messages *list = NULL;
     double began = seconds_now(), ended;
 
-    expect(pawl_queue_claim(store, owner, LEASE_MS, FOUND, NULL, &list, &err), &err);
+    timer_expect(pawl_queue_claim(store, owner, LEASE_MS, FOUND, NULL, &list, &err), &err);
     ended = seconds_now();
     if (pawl_messages_count(list) != expected)
         die("a claim found %zu messages instead of %zu", pawl_messages_count(list), expected);
@@ -127,7 +130,7 @@ static double claim_and_ack(pawl_store *store, pawl_owner owner, size_t expected
 
         held[i] = (pawl_receipt){pawl_message_work_id(message), pawl_message_fence(message)};
     }
-    expect(pawl_queue_ack(store, owner, held, expected, NULL, &err), &err);
+    timer_expect(pawl_queue_ack(store, owner, held, expected, NULL, &err), &err);
     pawl_messages_free(list);
     return (ended - began) * 1000;
 }
@@ -178,7 +181,7 @@ static void *run_worker(void *context)
 {
     pawl_error err = PAWL_ERROR_INIT;
 
-    expect(pawl_worker_run(context, &err), &err);
+    timer_expect(pawl_worker_run(context, &err), &err);
     return NULL;
 }
 
@@ -189,7 +192,7 @@ static void schedule_starts(pawl_store *store, int count)
 
     for (int i = 0; i < count; i++)
         messages[i] = message_for(FIRST_START_MS + i * STARTS_APART_MS);
-    expect(pawl_outbox_enqueue_batch(store, messages, (size_t)count, NULL, &err), &err);
+    timer_expect(pawl_outbox_enqueue_batch(store, messages, (size_t)count, NULL, &err), &err);
 }
 
 static void measure_start(row *r, pawl_store *store, const options *opts)
@@ -201,8 +204,8 @@ static void measure_start(row *r, pawl_store *store, const options *opts)
     pawl_worker *worker = NULL;
     pthread_t thread;
 
-    expect(pawl_worker_new(store, NULL, &worker, &err), &err);
-    expect(pawl_worker_handle(worker, topic_name(0), note_start, &s, NULL, &err), &err);
+    timer_expect(pawl_worker_new(store, NULL, &worker, &err), &err);
+    timer_expect(pawl_worker_handle(worker, topic_name(0), note_start, &s, NULL, &err), &err);
     if (pthread_create(&thread, NULL, run_worker, worker) != 0)
         die("no thread for the worker");
     schedule_starts(store, s.wanted);
@@ -247,8 +250,8 @@ void timer_measure(row *r, grounds *g, const options *opts)
     }
     database *db = prepare(r, g, opts);
     pawl_store_options how = database_options(db, 4);
-    expect(pawl_store_open(db->url, &how, &store, &err), &err);
-    expect(pawl_scheduler_new_on_store(store, &scheduler, &err), &err);
+    timer_expect(pawl_store_open(db->url, &how, &store, &err), &err);
+    timer_expect(pawl_scheduler_new_on_store(store, &scheduler, &err), &err);
     if (r->timer == TIMER_SCHEDULE)
         measure_schedule(r, scheduler, opts);
     else if (r->timer == TIMER_START)

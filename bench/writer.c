@@ -19,7 +19,7 @@ struct writer {
     bool stopping;
 };
 
-static void answer(writer_request *request)
+static void writer_answer(writer_request *request)
 {
     while (request) {
         /* Once it is told, the request may be gone. */
@@ -48,7 +48,7 @@ static void *write_for_all(void *context)
         self->last = &self->first;
         pthread_mutex_unlock(&self->lock);
         self->commit(self->program, batch);
-        answer(batch);
+        writer_answer(batch);
         pthread_mutex_lock(&self->lock);
     }
     pthread_mutex_unlock(&self->lock);

@@ -109,7 +109,7 @@ static void place_order(shop *s, sqlite3 *db, const char *item, bool paid)
     message.payload = item;
     message.payload_size = strlen(item);
     message.backoff = (pawl_backoff){300, 3000, 0}; /* retry after 0.3 s, 0.6 s, ... */
-    expect(pawl_tx_wrap_sqlite(s->store, db, &tx, &err), &err);
+    expect(pawl_tx_foreign_sqlite(s->store, db, &tx, &err), &err);
     expect(pawl_tx_enqueue(tx, &message, NULL, &err), &err);
 
     if (paid) {

@@ -115,7 +115,7 @@ PAWL_API PAWL_MUST_CHECK pawl_status pawl_inbox_call(pawl_store *store, const ch
                                                      pawl_inbox_task **ret_task, pawl_error *err);
 
 /*
- * Atomic mode in a transaction that the application opened and wrapped (tx.h): the record and the
+ * Atomic mode in a transaction that the application began (foreign, tx.h): the record and the
  * rows exist if it commits and do not if it rolls back. A rollback also undoes the counting of the
  * attempt; pawl_inbox_task_fail() after the rollback counts it again. `tx` must outlive the use of
  * the task. PAWL_E_TX_RESTART: roll back and start again, in SQLite with BEGIN IMMEDIATE.
@@ -161,17 +161,17 @@ PAWL_API const char *pawl_inbox_task_error(const pawl_inbox_task *task);
 
 /**
  * Marks the message as processed. Atomic: commits the handler's rows and the record, both or
- * neither; wrapped: adds the record to the application's transaction, which the application
+ * neither; foreign: adds the record to the application's transaction, which the application
  * commits; call-out: commits the record. The task has then ended, whatever the result.
  *
  * Ownership: `response` (NULL: none) is copied; duplicates get exactly the same bytes.
  * Threads:   as for the call that began it.
  * Blocks:    one or two round trips, bounded by the store's timeout.
- * Durable:   on PAWL_OK (wrapped: when the application has committed). On any other status except
+ * Durable:   on PAWL_OK (foreign: when the application has committed). On any other status except
  *            PAWL_E_IN_DOUBT nothing was committed. PAWL_E_IN_DOUBT: begin again with the same key;
  *            the result is PAWL_INBOX_DUPLICATE if this call was committed.
  * Errors:    PAWL_E_LOST (another delivery has taken the message over or finished it: this attempt
- *            must have no effect; a wrapped transaction must be rolled back), PAWL_E_TOO_LARGE,
+ *            must have no effect; a foreign transaction must be rolled back), PAWL_E_TOO_LARGE,
  *            PAWL_E_TIMEOUT (SQLite: open for too long), PAWL_E_TX_RESTART (one of its statements
  *            had failed), PAWL_E_MISUSE (it was not new, or has ended), PAWL_E_IN_DOUBT,
  *            PAWL_E_INTERRUPTED, PAWL_E_UNAVAILABLE, PAWL_E_SERIALIZATION.
@@ -183,7 +183,7 @@ PAWL_API PAWL_MUST_CHECK pawl_status pawl_inbox_task_done(pawl_inbox_task *task,
 /*
  * The attempt failed with `error` (may be NULL; truncated to 4 KB). The transaction is rolled back;
  * the attempt stays counted, and the next delivery may try again at once. After the last attempt
- * the message is dead. Wrapped: call it after the application has rolled back. PAWL_E_LOST: another
+ * the message is dead. Foreign: call it after the application has rolled back. PAWL_E_LOST: another
  * delivery has taken the message over. On any other failure the message can be received again when
  * the lease has expired.
  */
@@ -209,7 +209,7 @@ PAWL_API void pawl_inbox_task_free(pawl_inbox_task *task);
 
 /*
  * Call-out, used by the application that was called: finishes the message inside that application's
- * own (wrapped) transaction, together with its rows. This makes a call-out take effect exactly
+ * own (foreign) transaction, together with its rows. This makes a call-out take effect exactly
  * once. `fence` is the one that came with the call. PAWL_E_LOST: roll back. (In PostgreSQL any
  * language can do this: pawl.inbox_done().) The caller's pawl_inbox_task_done() then returns
  * PAWL_E_LOST, and the next delivery is a duplicate with this response.

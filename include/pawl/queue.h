@@ -137,6 +137,10 @@ PAWL_API PAWL_MUST_CHECK pawl_status pawl_queue_renew(pawl_store *store, pawl_ow
                                                       const pawl_receipt *items, size_t count,
                                                       int64_t lease_ms, size_t *ret_changed,
                                                       pawl_error *err);
+/* The same; ret_each[i] is whether the lease of items[i] was renewed. It has room for `count`. */
+PAWL_API PAWL_EXPERIMENTAL PAWL_MUST_CHECK pawl_status
+pawl_queue_renew_each(pawl_store *store, pawl_owner owner, const pawl_receipt *items, size_t count,
+                      int64_t lease_ms, bool *ret_each, size_t *ret_changed, pawl_error *err);
 /* Makes the messages ready again at once without counting the attempt; for shutdown. */
 PAWL_API PAWL_MUST_CHECK pawl_status pawl_queue_release(pawl_store *store, pawl_owner owner,
                                                         const pawl_receipt *items, size_t count,

@@ -32,11 +32,12 @@ typedef struct pawl_tx pawl_tx; /* opaque */
  *            database file than the store), PAWL_E_UNSUPPORTED (other engine than the store's),
  *            PAWL_E_NOMEM, PAWL_E_INVALID (NULL).
  */
-PAWL_API PAWL_MUST_CHECK pawl_status pawl_tx_wrap_sqlite(pawl_store *store, struct sqlite3 *handle,
-                                                         pawl_tx **ret_tx, pawl_error *err);
-PAWL_API PAWL_MUST_CHECK pawl_status pawl_tx_wrap_postgres(pawl_store *store,
-                                                           struct pg_conn *handle, pawl_tx **ret_tx,
-                                                           pawl_error *err);
+PAWL_API PAWL_MUST_CHECK pawl_status pawl_tx_foreign_sqlite(pawl_store *store,
+                                                            struct sqlite3 *handle,
+                                                            pawl_tx **ret_tx, pawl_error *err);
+PAWL_API PAWL_MUST_CHECK pawl_status pawl_tx_foreign_postgres(pawl_store *store,
+                                                              struct pg_conn *handle,
+                                                              pawl_tx **ret_tx, pawl_error *err);
 
 /*
  * Tells pawl that the application has committed, so that idle workers of this process poll at once
@@ -76,7 +77,7 @@ PAWL_API PAWL_MUST_CHECK pawl_status pawl_tx_begin_for(pawl_store *store, pawl_o
                                                        pawl_error *err);
 
 /*
- * Returns the handle on which the transaction is open, whether wrapped or begun by pawl; NULL if it
+ * Returns the handle on which the transaction is open, whether foreign or begun by pawl; NULL if it
  * belongs to the other engine or the transaction has ended. If pawl began it: use the handle until
  * the end of the transaction, leave no statement unfinished and no setting changed (SET LOCAL is
  * allowed), and do not COMMIT or ROLLBACK; SQLite rejects such a COMMIT. Its pragmas may differ
@@ -118,7 +119,7 @@ PAWL_API PAWL_MUST_CHECK pawl_status pawl_tx_commit_with_ack(pawl_tx *tx, pawl_e
 PAWL_API void pawl_tx_rollback(pawl_tx *tx);
 
 /*
- * Frees the transaction object. A wrapped transaction continues without pawl; one that pawl began
+ * Frees the transaction object. A foreign transaction continues without pawl; one that pawl began
  * and that has not ended is rolled back. NULL is allowed.
  */
 PAWL_API void pawl_tx_free(pawl_tx *tx);

@@ -3,10 +3,12 @@
 -- name: claim_ack
 -- As ack, before a claim in the same transaction. The clock is read before the transaction gets its id: that is
 -- when the claim's scan begins.
-SELECT pawl.ack(owner => :owner, ids => :id, fences => :fence)
-FROM (SELECT pg_catalog.set_config('pawl_scan.began', extract(epoch FROM pawl.now())::text, true) AS began
-      OFFSET 0) scan
-WHERE scan.began IS NOT NULL;
+SELECT a.changed,
+       -- @include which
+FROM (SELECT pawl.ack(owner => :owner, ids => :id, fences => :fence) AS changed
+      FROM (SELECT pg_catalog.set_config('pawl_scan.began', extract(epoch FROM pawl.now())::text, true) AS began
+            OFFSET 0) scan
+      WHERE scan.began IS NOT NULL) a;
 
 -- name: claim_notes
 -- What the claim or reap before it in the transaction has left for the cursor.

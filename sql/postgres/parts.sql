@@ -51,15 +51,36 @@ PERFORM pawl.check_number('@function@: the number of ids', coalesce(cardinality(
 WHERE @row@.id = ANY (ids) AND @row@.owner = @function@.owner AND @row@.fence <> 0
   AND ((@row@.id, @row@.fence) IN (SELECT h.id, h.fence FROM unnest(ids, fences) AS h(id, fence))) IS TRUE
 
+-- part: which
+-- In a statement: which of the listed messages the call `a` has changed, if it is not all (leave_which).
+CASE WHEN a.changed OPERATOR(pg_catalog.<) pg_catalog.cardinality(:id)
+     THEN pg_catalog.current_setting('pawl_scan.which', true) END AS which
+
+-- part: leave_which
+-- For the statement that calls this function: which of the listed messages it has changed, if it is not all.
+IF @ids@ IS NOT NULL AND cardinality(@ids@) < cardinality(ids) THEN
+    PERFORM pawl.leave_which(ids, fences, @ids@, @fences@);
+END IF;
+
+-- part: find_renewed
+-- What was renewed is locked and still owned, so it can be found afterwards.
+IF changed > 0 AND changed < cardinality(ids) THEN
+    SELECT array_agg(q.id), array_agg(q.fence) INTO held_ids, held_fences FROM pawl.@table@ q
+    -- @include held_under function=@function@ row=q
+    ;
+    PERFORM pawl.leave_which(ids, fences, held_ids, held_fences);
+END IF;
+
 -- part: lock_held
 SELECT array_agg(m.id), array_agg(m.fence) INTO held_ids, ended
-FROM (SELECT q.id, q.fence FROM pawl.queue q
+FROM (SELECT q.id, q.fence FROM pawl.@table@ q
       -- @include held_under function=@function@ row=q
       ORDER BY q.id
       FOR UPDATE) m;
 IF held_ids IS NULL THEN
     RETURN 0;
 END IF;
+-- @include leave_which ids=held_ids fences=ended
 
 -- part: later_arguments
 owner uuid, ids bigint[], fences bigint[],

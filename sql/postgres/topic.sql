@@ -26,14 +26,20 @@ SELECT * FROM pawl.dead_claim(owner => :owner, lease => :lease, max_rows => :lim
 
 -- name: dead_done
 -- The dead-letter handler succeeded.
-SELECT pawl.dead_done(owner => :owner, ids => :id, fences => :fence);
+SELECT a.changed,
+       -- @include which
+FROM (SELECT pawl.dead_done(owner => :owner, ids => :id, fences => :fence) AS changed) a;
 
 -- name: dead_abandon
 -- The dead-letter handler failed; it is called again later.
-SELECT pawl.dead_abandon(
-    owner => :owner, ids => :id, fences => :fence, error => :error, delay => :delay, base => :base,
-    most => :max);
+SELECT a.changed,
+       -- @include which
+FROM (SELECT pawl.dead_abandon(
+          owner => :owner, ids => :id, fences => :fence, error => :error, delay => :delay, base => :base,
+          most => :max) AS changed) a;
 
 -- name: dead_renew
 -- Extend the lease of a dead-letter handler's call.
-SELECT pawl.dead_renew(owner => :owner, ids => :id, fences => :fence, lease => :lease);
+SELECT a.changed,
+       -- @include which
+FROM (SELECT pawl.dead_renew(owner => :owner, ids => :id, fences => :fence, lease => :lease) AS changed) a;

@@ -1,7 +1,8 @@
 -- sql/sqlite/finish.sql - finish, return or renew claimed messages.
 
 -- part: ack
--- Done: the queue row is removed, an outcome row is added. Afterwards changes() is the number of messages.
+-- Done: the queue row is removed, an outcome row is added. Returns the number of messages; and which, '1' or '0'
+-- for each row, if it is not all: as long as the queue rows are there, that can be seen.
 -- @if-rows
 UPDATE pawl_meta SET latest_time = :now WHERE id = 1;
 
@@ -11,6 +12,15 @@ SELECT q.id, @STATE_DONE@, :now, q.retries, (SELECT owner_name FROM pawl_claim W
        r.output
 FROM pawli_rows(:rows) r CROSS JOIN pawl_queue q ON q.id = r.id
 WHERE q.fence = r.fence AND q.owner = :owner AND q.fence <> 0;
+
+-- @if-rows
+SELECT changes() AS changed,
+       CASE WHEN changes() BETWEEN 1 AND :row_count - 1
+            THEN (SELECT group_concat(was_held, '')
+                  FROM (SELECT EXISTS (SELECT 1 FROM pawl_queue q
+                                       WHERE q.id = r.id AND q.fence = r.fence AND q.owner = :owner
+                                         AND q.fence <> 0) AS was_held
+                        FROM pawli_rows(:rows) r ORDER BY r.rowid)) END AS which;
 
 -- @if-rows
 INSERT INTO pawl_lane_stats (lane_id, priority, running, done)
@@ -58,7 +68,7 @@ WHERE id = (SELECT run_id FROM pawl_queue WHERE id = :id AND fence = 0) AND stat
 UPDATE OR FAIL pawl_lane_stats SET running = running - 1
 WHERE lane_id = (SELECT lane_id FROM pawl_queue WHERE id = :id) AND changes() = 1;
 -- @each
-SELECT changes();
+SELECT changes() AS changed;
 
 -- part: give_back_later
 -- Delay the next attempt by :delay, or by min(base * 2^(retries + deferrals), max) + random(0, jitter) of the
@@ -92,13 +102,11 @@ WHERE b.id = :id AND changes() = 1
 
 -- name: ack
 -- @include ack
-SELECT changes();
 -- @include claims_ended
 
 -- name: ack_output
 -- Acknowledge messages as done and store the handlers' output.
 -- @include ack
-SELECT changes();
 -- @include claims_ended
 
 -- name: abandon
@@ -141,7 +149,7 @@ WHERE lane_id = (SELECT lane_id FROM pawl_queue WHERE id = :id) AND changes() = 
 -- @each
 DELETE FROM pawl_queue WHERE id = :id AND changes() = 1;
 -- @each
-SELECT changes();
+SELECT changes() AS changed;
 -- @include dead_letter
 -- @include claim_ended
 
@@ -165,7 +173,7 @@ WHERE fence = :fence AND owner = :owner AND check_at > :now + :lease;
 UPDATE OR FAIL pawl_queue SET lease_until = :now + min(coalesce(lease, :lease), @LEASE_MAX@000)
 WHERE id = :id AND fence = :fence AND owner = :owner AND fence <> 0;
 -- @each
-SELECT changes();
+SELECT changes() AS changed;
 
 -- name: progress
 -- Store the progress text of the handler.
@@ -173,4 +181,4 @@ SELECT changes();
 UPDATE OR FAIL pawl_queue SET progress = :text
 WHERE id = :id AND fence = :fence AND owner = :owner AND fence <> 0;
 -- @each
-SELECT changes();
+SELECT changes() AS changed;

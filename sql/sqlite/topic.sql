@@ -88,7 +88,7 @@ ORDER BY m.id;
 -- @each
 DELETE FROM pawl_dead WHERE id = :id AND fence = :fence AND owner = :owner AND fence <> 0;
 -- @each
-SELECT changes();
+SELECT changes() AS changed;
 
 -- name: dead_abandon
 -- The handler failed: it is called again after :delay, or after min(base * 2^(calls - 1), max).
@@ -99,7 +99,7 @@ SET run_at = :now + coalesce(:delay, min(:base * (1 << min(max(calls - 1, 0), 30
     owner = zeroblob(16), fence = 0, error = coalesce(:error, error)
 WHERE id = :id AND fence = :fence AND owner = :owner AND fence <> 0;
 -- @each
-SELECT changes();
+SELECT changes() AS changed;
 
 -- name: dead_renew
 -- Extend the lease of a running handler's call.
@@ -107,4 +107,4 @@ SELECT changes();
 UPDATE OR FAIL pawl_dead SET run_at = :now + :lease
 WHERE id = :id AND fence = :fence AND owner = :owner AND fence <> 0;
 -- @each
-SELECT changes();
+SELECT changes() AS changed;

@@ -81,7 +81,7 @@ static pawl_status cron_field_unexpected(const element *e)
 }
 
 /* At least one digit; a number that is too long becomes too large. */
-static bool take_digits(element *e, int *ret_number)
+static bool element_take_digits(element *e, int *ret_number)
 {
     int number = 0;
     size_t count = 0;
@@ -154,13 +154,13 @@ static pawl_status take_name(element *e, int *ret_number)
     return unknown_name(e, letters);
 }
 
-static pawl_status take_value(element *e, int *ret_number)
+static pawl_status element_take_value(element *e, int *ret_number)
 {
     size_t column = e->rest.column;
 
     if (isalpha((unsigned char)cron_field_peek(e)))
         return take_name(e, ret_number);
-    if (!take_digits(e, ret_number))
+    if (!element_take_digits(e, ret_number))
         return cron_field_unexpected(e);
     if (*ret_number < e->kind->min || *ret_number > e->kind->max)
         return pawli_fail(e->err, PAWL_E_INVALID,
@@ -173,7 +173,7 @@ static pawl_status take_step(element *e, int *ret_step)
 {
     size_t column = e->rest.column;
 
-    if (!take_digits(e, ret_step))
+    if (!element_take_digits(e, ret_step))
         return cron_field_unexpected(e);
     if (*ret_step == 0)
         return pawli_fail(e->err, PAWL_E_INVALID,
@@ -244,7 +244,7 @@ static pawl_status take_month_day(element *e, pawli_cron *cron, bool *ret_taken)
         day = 0;
         if (cron_field_take(e, '-')) {
             size_t column = e->rest.column;
-            if (!take_digits(e, &day))
+            if (!element_take_digits(e, &day))
                 return cron_field_unexpected(e);
             if (day > 30)
                 return pawli_fail(e->err, PAWL_E_INVALID,
@@ -255,7 +255,7 @@ static pawl_status take_month_day(element *e, pawli_cron *cron, bool *ret_taken)
         cron->before_last |= UINT32_C(1) << day;
         return PAWL_OK;
     }
-    if (take_digits(e, &day) && cron_field_take(e, 'W') && day >= 1 && day <= 31) {
+    if (element_take_digits(e, &day) && cron_field_take(e, 'W') && day >= 1 && day <= 31) {
         cron->nearest_weekday |= UINT32_C(1) << day;
         return PAWL_OK;
     }
@@ -281,7 +281,7 @@ static pawl_status take_nth(element *e, int week_day, pawli_cron *cron, bool *re
         return PAWL_OK;
     }
     column = e->rest.column;
-    if (!take_digits(e, &nth))
+    if (!element_take_digits(e, &nth))
         return cron_field_unexpected(e);
     if (nth < 1 || nth > 5)
         return pawli_fail(e->err, PAWL_E_INVALID,
@@ -306,7 +306,7 @@ static pawl_status take_range_end(element *e, int from, int *ret_to)
 {
     size_t column = e->rest.column;
     bool is_name = isalpha((unsigned char)cron_field_peek(e));
-    pawl_status st = take_value(e, ret_to);
+    pawl_status st = element_take_value(e, ret_to);
 
     if (st != PAWL_OK)
         return st;
@@ -329,7 +329,7 @@ static pawl_status take_range(element *e, pawli_cron *cron)
     } else {
         int last = to;
         bool taken = false;
-        st = take_value(e, &from);
+        st = element_take_value(e, &from);
         if (st == PAWL_OK && e->id == PAWLI_CRON_WEEK_DAY)
             st = take_nth(e, from, cron, &taken);
         if (st != PAWL_OK || taken)

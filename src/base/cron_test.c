@@ -7,7 +7,7 @@
 #include "cron.h"
 #include "test.h"
 
-static pawli_cron parse(const char *text)
+static pawli_cron cron_parse(const char *text)
 {
     pawl_error err = PAWL_ERROR_INIT;
     pawli_cron cron;
@@ -19,8 +19,8 @@ static pawli_cron parse(const char *text)
 
 static bool same(const char *a, const char *b)
 {
-    pawli_cron x = parse(a);
-    pawli_cron y = parse(b);
+    pawli_cron x = cron_parse(a);
+    pawli_cron y = cron_parse(b);
 
     return x.seconds == y.seconds && x.minutes == y.minutes && x.hours == y.hours &&
            x.months == y.months && x.month_days == y.month_days && x.before_last == y.before_last &&
@@ -62,14 +62,14 @@ PAWL_TEST(different_spellings_mean_the_same)
 
 PAWL_TEST(stars_are_noticed)
 {
-    assert_false(parse("0 30 2 * * *").has_wildcard);
-    assert_true(parse("* 30 2 * * *").has_wildcard);
-    assert_true(parse("0 */5 2 * * *").has_wildcard);
-    assert_true(parse("0 30 5,*/12 * * *").has_wildcard);
-    assert_false(parse("0 0-59 0-23 * * *").has_wildcard);
-    assert_true(parse("0 0 0 */2 * 1").month_day_star);
-    assert_false(parse("0 0 0 1-31 * 1").month_day_star);
-    assert_true(parse("0 0 0 1 * ?").week_day_star);
+    assert_false(cron_parse("0 30 2 * * *").has_wildcard);
+    assert_true(cron_parse("* 30 2 * * *").has_wildcard);
+    assert_true(cron_parse("0 */5 2 * * *").has_wildcard);
+    assert_true(cron_parse("0 30 5,*/12 * * *").has_wildcard);
+    assert_false(cron_parse("0 0-59 0-23 * * *").has_wildcard);
+    assert_true(cron_parse("0 0 0 */2 * 1").month_day_star);
+    assert_false(cron_parse("0 0 0 1-31 * 1").month_day_star);
+    assert_true(cron_parse("0 0 0 1 * ?").week_day_star);
 }
 
 /* Text, column, a part of the message. */
@@ -145,7 +145,7 @@ PAWL_TEST(errors_name_the_column)
 /* The first `count` matching days from 2026-01-01 on, as "01-31 02-28". */
 static const char *days(const char *text, int count)
 {
-    pawli_cron cron = parse(text);
+    pawli_cron cron = cron_parse(text);
     int64_t at_s = pawli_civil_days(2026, 1, 1) * PAWLI_DAY_S;
     int64_t end_s = pawli_civil_days(2130, 1, 1) * PAWLI_DAY_S;
     const char *list = "";
@@ -189,7 +189,7 @@ PAWL_TEST(the_search_finds_every_fitting_second_and_no_other)
                                         "0,59 0,59 0,23 * * *", "59 59 23 * * *", "0 0 0 * * *"};
 
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
-        pawli_cron cron = parse(texts[i]);
+        pawli_cron cron = cron_parse(texts[i]);
         int64_t from_s = INT64_C(-2) * PAWLI_DAY_S;
         int64_t next_s = 0;
         bool known = false;

@@ -10,7 +10,7 @@ static char keys[4096];
 static size_t fields;
 static int records;
 
-static void keep(void *context, const pawl_log_record *record)
+static void log_keep(void *context, const pawl_log_record *record)
 {
     (void)context;
     records++;
@@ -34,7 +34,7 @@ PAWL_TEST(without_a_sink_nothing_happens)
 
 PAWL_TEST(levels_below_the_sinks_are_dropped)
 {
-    pawl_log_sink sink = {keep, NULL, PAWL_LOG_WARNING};
+    pawl_log_sink sink = {log_keep, NULL, PAWL_LOG_WARNING};
 
     records = 0;
     pawli_log(&sink, PAWL_LOG_INFO, "outbox", "no {n}", pawli_logged_number("n", 1));
@@ -46,7 +46,7 @@ PAWL_TEST(levels_below_the_sinks_are_dropped)
 
 PAWL_TEST(a_record_is_one_line_for_any_content)
 {
-    pawl_log_sink sink = {keep, NULL, PAWL_LOG_DEBUG};
+    pawl_log_sink sink = {log_keep, NULL, PAWL_LOG_DEBUG};
 
     pawli_log(&sink, PAWL_LOG_INFO, "outbox", "topic {topic}",
               pawli_logged("topic", "a\nfake: record\r\x1b[31m"));
@@ -55,7 +55,7 @@ PAWL_TEST(a_record_is_one_line_for_any_content)
 
 PAWL_TEST(a_record_without_fields_has_none)
 {
-    pawl_log_sink sink = {keep, NULL, PAWL_LOG_DEBUG};
+    pawl_log_sink sink = {log_keep, NULL, PAWL_LOG_DEBUG};
 
     pawli_log_record(&sink, PAWL_LOG_INFO, "outbox", NULL, "x");
     assert_int_equal(0, fields);
@@ -63,7 +63,7 @@ PAWL_TEST(a_record_without_fields_has_none)
 
 PAWL_TEST(the_message_is_made_from_the_fields)
 {
-    pawl_log_sink sink = {keep, NULL, PAWL_LOG_DEBUG};
+    pawl_log_sink sink = {log_keep, NULL, PAWL_LOG_DEBUG};
     pawl_uuid id = {{0x01, 0x02}};
     pawli_log_fields with = {0};
 
@@ -82,7 +82,7 @@ PAWL_TEST(the_message_is_made_from_the_fields)
 
 PAWL_TEST(fields_are_given_in_the_call)
 {
-    pawl_log_sink sink = {keep, NULL, PAWL_LOG_DEBUG};
+    pawl_log_sink sink = {log_keep, NULL, PAWL_LOG_DEBUG};
     pawl_uuid id = {{0x01, 0x02}};
 
     pawli_log(&sink, PAWL_LOG_INFO, "outbox", "{message_id} after {attempt} attempts",
@@ -95,7 +95,7 @@ PAWL_TEST(fields_are_given_in_the_call)
 
 PAWL_TEST(a_long_value_leaves_room_for_the_last_one)
 {
-    pawl_log_sink sink = {keep, NULL, PAWL_LOG_DEBUG};
+    pawl_log_sink sink = {log_keep, NULL, PAWL_LOG_DEBUG};
     char topic[1021], error[1025];
     pawli_log_fields with = {0};
 
@@ -112,7 +112,7 @@ PAWL_TEST(a_long_value_leaves_room_for_the_last_one)
 
 PAWL_TEST(a_record_with_fields_is_dropped_below_the_sinks_level)
 {
-    pawl_log_sink sink = {keep, NULL, PAWL_LOG_WARNING};
+    pawl_log_sink sink = {log_keep, NULL, PAWL_LOG_WARNING};
     pawli_log_fields none = {0};
 
     records = 0;

@@ -42,7 +42,7 @@ static void real_random(void *bytes, size_t size)
     }
 }
 
-static void real_pause(int64_t us)
+static void real_sleep_us(int64_t us)
 {
     struct timespec left = {us / 1000000, us % 1000000 * 1000};
 
@@ -51,23 +51,23 @@ static void real_pause(int64_t us)
 }
 
 const pawli_platform pawli_platform_default = {real_wall_now, real_mono_now, real_random,
-                                               real_pause};
+                                               real_sleep_us};
 
-static _Atomic(const pawli_platform *) world = &pawli_platform_default;
+static _Atomic(const pawli_platform *) platform = &pawli_platform_default;
 
 void pawli_platform_install(const pawli_platform *replacement)
 {
-    atomic_store(&world, replacement ? replacement : &pawli_platform_default);
+    atomic_store(&platform, replacement ? replacement : &pawli_platform_default);
 }
 
 pawl_wall pawli_wall_now(void)
 {
-    return atomic_load_explicit(&world, memory_order_relaxed)->wall_now();
+    return atomic_load_explicit(&platform, memory_order_relaxed)->wall_now();
 }
 
 pawl_mono pawli_mono_now(void)
 {
-    return atomic_load_explicit(&world, memory_order_relaxed)->mono_now();
+    return atomic_load_explicit(&platform, memory_order_relaxed)->mono_now();
 }
 
 static char boot_id[128];
@@ -103,7 +103,7 @@ const char *pawli_boot_id(void)
 
 void pawli_random_bytes(void *bytes, size_t size)
 {
-    atomic_load_explicit(&world, memory_order_relaxed)->random(bytes, size);
+    atomic_load_explicit(&platform, memory_order_relaxed)->random(bytes, size);
 }
 
 uint64_t pawli_random_u64(void)
@@ -116,7 +116,7 @@ uint64_t pawli_random_u64(void)
 
 void pawli_sleep_us(int64_t us)
 {
-    atomic_load_explicit(&world, memory_order_relaxed)->pause(us);
+    atomic_load_explicit(&platform, memory_order_relaxed)->sleep_us(us);
 }
 
 int64_t pawli_mono_left(pawl_mono deadline)

@@ -14,7 +14,7 @@ typedef struct pawli_platform {
     pawl_mono (*mono_now)(void);
     void (*random)(void *bytes, size_t size);
     /* Sleeps; used only for bounded backoff inside a call. */
-    void (*pause)(int64_t us);
+    void (*sleep_us)(int64_t us);
 } pawli_platform;
 
 extern const pawli_platform pawli_platform_default;

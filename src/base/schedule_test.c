@@ -10,7 +10,7 @@
 
 #define US INT64_C(1000000)
 
-static pawl_schedule *parse(const char *text, const char *zone)
+static pawl_schedule *schedule_parse(const char *text, const char *zone)
 {
     pawl_schedule_options opts = PAWL_SCHEDULE_OPTIONS_INIT;
     pawl_error err = PAWL_ERROR_INIT;
@@ -37,7 +37,7 @@ static pawl_wall at(const char *text)
                        US};
 }
 
-static const char *show(const pawl_occurrence *fire)
+static const char *schedule_show(const pawl_occurrence *fire)
 {
     static const char *const marks[] = {"", " moved", " once", " again"};
     const pawl_local_time *l = &fire->local;
@@ -145,14 +145,14 @@ PAWL_TEST(clock_changes_of_twenty_zones)
 {
     for (size_t i = 0; i < sizeof changes / sizeof changes[0]; i++) {
         const change *c = &changes[i];
-        PAWLI_AUTO(pawl_schedule) schedule = parse(c->text, c->zone);
+        PAWLI_AUTO(pawl_schedule) schedule = schedule_parse(c->text, c->zone);
         pawl_error err = PAWL_ERROR_INIT;
         const char *fires = "";
         pawl_wall after = at(c->after);
         while (strlen(fires) < strlen(c->fires)) {
             pawl_occurrence fire;
             assert_status(PAWL_OK, pawl_schedule_next(schedule, after, &fire, &err), &err);
-            fires = test_note("%s%s%s", fires, *fires ? ", " : "", show(&fire));
+            fires = test_note("%s%s%s", fires, *fires ? ", " : "", schedule_show(&fire));
             after = fire.at;
         }
         if (strcmp(fires, c->fires) != 0)
@@ -162,7 +162,7 @@ PAWL_TEST(clock_changes_of_twenty_zones)
 
 PAWL_TEST(a_shifted_occurrence_reports_the_written_time)
 {
-    PAWLI_AUTO(pawl_schedule) schedule = parse("30 2 * * *", "Europe/Berlin");
+    PAWLI_AUTO(pawl_schedule) schedule = schedule_parse("30 2 * * *", "Europe/Berlin");
     pawl_error err = PAWL_ERROR_INIT;
     pawl_occurrence fire;
 
@@ -188,7 +188,7 @@ PAWL_TEST(previous_is_the_reverse_of_next)
                                         "2011-12-29T09:00"};
 
     for (size_t i = 0; i < sizeof texts / sizeof texts[0] * 16; i++) {
-        PAWLI_AUTO(pawl_schedule) schedule = parse(texts[i / 16], zones[i / 4 % 4]);
+        PAWLI_AUTO(pawl_schedule) schedule = schedule_parse(texts[i / 16], zones[i / 4 % 4]);
         pawl_error err = PAWL_ERROR_INIT;
         pawl_wall after = at(times[i % 4]);
         pawl_occurrence next;
@@ -231,7 +231,7 @@ PAWL_TEST(an_interval_is_anchored_and_does_not_drift)
 
 PAWL_TEST(from_start_counts_from_the_start_and_has_no_past)
 {
-    PAWLI_AUTO(pawl_schedule) schedule = parse(" every 10m FROM start ", NULL);
+    PAWLI_AUTO(pawl_schedule) schedule = schedule_parse(" every 10m FROM start ", NULL);
     pawl_error err = PAWL_ERROR_INIT;
     pawl_occurrence fire;
 
@@ -248,9 +248,9 @@ PAWL_TEST(from_start_counts_from_the_start_and_has_no_past)
 
 PAWL_TEST(times_at_both_ends_of_the_range_have_results)
 {
-    PAWLI_AUTO(pawl_schedule) daily = parse("@daily", "Asia/Tokyo");
-    PAWLI_AUTO(pawl_schedule) often = parse("* * * * * *", "America/New_York");
-    PAWLI_AUTO(pawl_schedule) every = parse("every 1w", NULL);
+    PAWLI_AUTO(pawl_schedule) daily = schedule_parse("@daily", "Asia/Tokyo");
+    PAWLI_AUTO(pawl_schedule) often = schedule_parse("* * * * * *", "America/New_York");
+    PAWLI_AUTO(pawl_schedule) every = schedule_parse("every 1w", NULL);
     const pawl_schedule *all[] = {daily, often, every};
     pawl_error err = PAWL_ERROR_INIT;
     pawl_wall last = {PAWLI_SCHEDULE_LAST_S * US};
@@ -349,12 +349,12 @@ PAWL_TEST(schedules_in_words)
     };
 
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
-        PAWLI_AUTO(pawl_schedule) schedule = parse(words[i][0], "Europe/Berlin");
+        PAWLI_AUTO(pawl_schedule) schedule = schedule_parse(words[i][0], "Europe/Berlin");
         const char *expected = test_note("%s, in Europe/Berlin", words[i][1]);
         if (strcmp(pawl_schedule_describe(schedule), expected) != 0)
             test_fail("'%s' is: %s", words[i][0], pawl_schedule_describe(schedule));
     }
-    PAWLI_AUTO(pawl_schedule) every = parse("every 1w2d1h30m1s", NULL);
+    PAWLI_AUTO(pawl_schedule) every = schedule_parse("every 1w2d1h30m1s", NULL);
     assert_string_equal(pawl_schedule_describe(every),
                         "every 1 week 2 days 1 hour 30 minutes 1 second, counted from the time "
                         "that was scheduled");
@@ -379,7 +379,7 @@ static const char *compute(void *context, size_t index)
 
 PAWL_TEST(threads_share_a_schedule)
 {
-    PAWLI_AUTO(pawl_schedule) schedule = parse("30 2 * * *", "Europe/Berlin");
+    PAWLI_AUTO(pawl_schedule) schedule = schedule_parse("30 2 * * *", "Europe/Berlin");
 
     test_threads(8, compute, schedule);
 }

@@ -19,7 +19,7 @@ static const struct status_row rows[] = {PAWL_STATUS_TABLE(STATUS_ROW)};
 
 static const struct status_row unknown = {"unknown status", "unknown status", 0, 500, 70};
 
-static const struct status_row *row_of(pawl_status status)
+static const struct status_row *status_row_of(pawl_status status)
 {
     size_t index = (size_t)status;
 
@@ -30,27 +30,27 @@ static const struct status_row *row_of(pawl_status status)
 
 const char *pawl_status_name(pawl_status status)
 {
-    return row_of(status)->name;
+    return status_row_of(status)->name;
 }
 
 const char *pawl_status_text(pawl_status status)
 {
-    return row_of(status)->text;
+    return status_row_of(status)->text;
 }
 
 bool pawl_status_retryable(pawl_status status)
 {
-    return row_of(status)->retryable != 0;
+    return status_row_of(status)->retryable != 0;
 }
 
 int pawl_status_http(pawl_status status)
 {
-    return row_of(status)->http;
+    return status_row_of(status)->http;
 }
 
 int pawl_status_exit(pawl_status status)
 {
-    return row_of(status)->exit_code;
+    return status_row_of(status)->exit_code;
 }
 
 static const char *error_advice(const pawl_error *err)

@@ -75,7 +75,7 @@ static const char *make_many(void *context, size_t index)
     return NULL;
 }
 
-static int compare(const void *a, const void *b)
+static int uuid_compare(const void *a, const void *b)
 {
     return memcmp(a, b, 16);
 }
@@ -85,7 +85,7 @@ PAWL_TEST(threads_never_get_the_same_id)
     static uint8_t ids[8000][16];
 
     test_threads(8, make_many, ids);
-    qsort(ids, 8000, 16, compare);
+    qsort(ids, 8000, 16, uuid_compare);
     for (int i = 1; i < 8000; i++)
         assert_true(memcmp(ids[i - 1], ids[i], 16) != 0);
 }

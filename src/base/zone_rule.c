@@ -95,7 +95,7 @@ static bool take_day(reader *r, pawli_rule_date *date)
     return take_number(r, 0, 365, &date->day);
 }
 
-static bool take_date(reader *r, pawli_rule_date *date)
+static bool rule_take_date(reader *r, pawli_rule_date *date)
 {
     date->time_s = 2 * PAWLI_HOUR_S;
     return rule_take(r, ',') && take_day(r, date) &&
@@ -133,7 +133,7 @@ bool pawli_zone_rule_parse(const char *text, size_t size, pawli_zone_rule *ret_r
         rule.dst.offset_s = rule.standard.offset_s + PAWLI_HOUR_S;
         if (r.at < r.end && *r.at != ',' && !take_offset(&r, &rule.dst.offset_s))
             return false;
-        if (!take_date(&r, &rule.dst_begins) || !take_date(&r, &rule.dst_ends))
+        if (!rule_take_date(&r, &rule.dst_begins) || !rule_take_date(&r, &rule.dst_ends))
             return false;
     }
     if (r.at < r.end || !rule_is_valid(&rule.standard) ||

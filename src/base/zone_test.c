@@ -14,7 +14,7 @@ static int64_t at(int year, int month, int day, int hour, int minute)
            INT64_C(60) * minute;
 }
 
-static pawli_zone *load(const char *name)
+static pawli_zone *zone_load(const char *name)
 {
     pawl_error err = PAWL_ERROR_INIT;
     pawli_zone *zone = NULL;
@@ -23,7 +23,7 @@ static pawli_zone *load(const char *name)
     return zone;
 }
 
-static void refuse(const char *name, pawl_status status, const char *said)
+static void zone_refuse(const char *name, pawl_status status, const char *said)
 {
     pawl_error err = PAWL_ERROR_INIT;
     pawli_zone *zone = NULL;
@@ -44,22 +44,22 @@ PAWL_TEST(names_that_lead_elsewhere_are_refused)
     char longest[PAWLI_ZONE_NAME_MAX + 2];
 
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-        refuse(names[i], PAWL_E_INVALID, "cannot be the name of a time zone");
+        zone_refuse(names[i], PAWL_E_INVALID, "cannot be the name of a time zone");
     memset(longest, 'a', sizeof longest - 1);
     longest[sizeof longest - 1] = '\0';
-    refuse(longest, PAWL_E_INVALID, "cannot be the name");
-    refuse("localtime", PAWL_E_INVALID, "differs between machines");
+    zone_refuse(longest, PAWL_E_INVALID, "cannot be the name");
+    zone_refuse("localtime", PAWL_E_INVALID, "differs between machines");
 }
 
 PAWL_TEST(an_unknown_zone_names_a_near_one)
 {
-    refuse("Europe/Berlni", PAWL_E_NOT_FOUND, "did you mean 'Europe/Berlin'?");
-    refuse("europe/berlin", PAWL_E_NOT_FOUND, "did you mean 'Europe/Berlin'?");
-    refuse("Tokyo", PAWL_E_NOT_FOUND, "did you mean 'Asia/Tokyo'?");
-    refuse("Middle_Earth/Mordor", PAWL_E_NOT_FOUND, "use a name such as");
-    refuse("Europe", PAWL_E_NOT_FOUND, "is not a time zone");
-    refuse("tzdata.zi", PAWL_E_CORRUPT, "");
-    refuse("zone.tab", PAWL_E_CORRUPT, "is not a TZif file");
+    zone_refuse("Europe/Berlni", PAWL_E_NOT_FOUND, "did you mean 'Europe/Berlin'?");
+    zone_refuse("europe/berlin", PAWL_E_NOT_FOUND, "did you mean 'Europe/Berlin'?");
+    zone_refuse("Tokyo", PAWL_E_NOT_FOUND, "did you mean 'Asia/Tokyo'?");
+    zone_refuse("Middle_Earth/Mordor", PAWL_E_NOT_FOUND, "use a name such as");
+    zone_refuse("Europe", PAWL_E_NOT_FOUND, "is not a time zone");
+    zone_refuse("tzdata.zi", PAWL_E_CORRUPT, "");
+    zone_refuse("zone.tab", PAWL_E_CORRUPT, "is not a TZif file");
 }
 
 PAWL_TEST(utc_needs_no_files)
@@ -104,7 +104,7 @@ PAWL_TEST(the_version_of_the_data_is_found)
 
 PAWL_TEST(a_zone_is_freed_by_its_last_user)
 {
-    pawli_zone *zone = load("Europe/Berlin");
+    pawli_zone *zone = zone_load("Europe/Berlin");
     pawli_zone *same = pawli_zone_ref(zone);
 
     pawli_zone_unref(zone);
@@ -115,7 +115,7 @@ PAWL_TEST(a_zone_is_freed_by_its_last_user)
 
 PAWL_TEST(a_local_time_in_a_gap_is_reported_with_the_times_around_it)
 {
-    PAWLI_AUTO(pawli_zone) zone = load("Europe/Berlin");
+    PAWLI_AUTO(pawli_zone) zone = zone_load("Europe/Berlin");
     pawli_local found;
 
     pawli_zone_find(zone, at(2026, 3, 29, 2, 30), &found);
@@ -133,7 +133,7 @@ PAWL_TEST(a_local_time_in_a_gap_is_reported_with_the_times_around_it)
 
 PAWL_TEST(a_local_time_in_an_overlap_has_two_results)
 {
-    PAWLI_AUTO(pawli_zone) zone = load("Australia/Lord_Howe");
+    PAWLI_AUTO(pawli_zone) zone = zone_load("Australia/Lord_Howe");
     pawli_local found;
 
     /* Half an hour back at 02:00, from +11 to +10:30. */
@@ -149,7 +149,7 @@ PAWL_TEST(a_local_time_in_an_overlap_has_two_results)
 
 PAWL_TEST(apia_skipped_a_day)
 {
-    PAWLI_AUTO(pawli_zone) zone = load("Pacific/Apia");
+    PAWLI_AUTO(pawli_zone) zone = zone_load("Pacific/Apia");
     pawli_local found;
 
     pawli_zone_find(zone, at(2011, 12, 30, 12, 0), &found);
@@ -161,7 +161,7 @@ PAWL_TEST(apia_skipped_a_day)
 
 PAWL_TEST(dublin_has_its_daylight_saving_in_winter)
 {
-    PAWLI_AUTO(pawli_zone) zone = load("Europe/Dublin");
+    PAWLI_AUTO(pawli_zone) zone = zone_load("Europe/Dublin");
     pawli_zone_period period;
 
     pawli_zone_at(zone, at(2098, 7, 1, 0, 0), &period);
@@ -174,7 +174,7 @@ PAWL_TEST(dublin_has_its_daylight_saving_in_winter)
 
 PAWL_TEST(times_out_of_range_become_the_nearest_valid_time)
 {
-    PAWLI_AUTO(pawli_zone) zone = load("America/New_York");
+    PAWLI_AUTO(pawli_zone) zone = zone_load("America/New_York");
     pawli_zone_period period;
 
     pawli_zone_at(zone, INT64_MIN, &period);

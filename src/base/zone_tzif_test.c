@@ -79,7 +79,8 @@ static pawli_zone *decode(const bytes *b)
     return zone;
 }
 
-static void expect(const pawli_zone *zone, int64_t utc_s, int32_t offset_s, const char *name)
+static void zone_tzif_expect(const pawli_zone *zone, int64_t utc_s, int32_t offset_s,
+                             const char *name)
 {
     pawli_zone_period period;
 
@@ -95,13 +96,13 @@ PAWL_TEST(every_version_is_read)
     for (size_t i = 0; i < sizeof versions; i++) {
         bytes b = make_file(versions[i], "FIX-5");
         PAWLI_AUTO(pawli_zone) zone = decode(&b);
-        expect(zone, 999, 3600, "STD");
-        expect(zone, 1000, 7200, "DST");
-        expect(zone, 1999, 7200, "DST");
+        zone_tzif_expect(zone, 999, 3600, "STD");
+        zone_tzif_expect(zone, 1000, 7200, "DST");
+        zone_tzif_expect(zone, 1999, 7200, "DST");
         if (versions[i])
-            expect(zone, 2000, 18000, "FIX");
+            zone_tzif_expect(zone, 2000, 18000, "FIX");
         else
-            expect(zone, 2000, 3600, "STD");
+            zone_tzif_expect(zone, 2000, 3600, "STD");
     }
 }
 
@@ -110,10 +111,10 @@ PAWL_TEST(an_empty_footer_leaves_the_last_time_as_it_is)
     bytes b = make_file('2', "");
     PAWLI_AUTO(pawli_zone) zone = decode(&b);
 
-    expect(zone, INT64_C(100000000000), 3600, "STD");
+    zone_tzif_expect(zone, INT64_C(100000000000), 3600, "STD");
 }
 
-static void refused(const bytes *b, pawl_status status, const char *said)
+static void zone_tzif_refused(const bytes *b, pawl_status status, const char *said)
 {
     pawl_error err = PAWL_ERROR_INIT;
     pawli_zone *zone = NULL;
@@ -131,7 +132,7 @@ PAWL_TEST(a_file_cut_anywhere_is_refused)
     for (size_t size = 0; size < whole.size; size++) {
         bytes b = whole;
         b.size = size;
-        refused(&b, PAWL_E_CORRUPT, "");
+        zone_tzif_refused(&b, PAWL_E_CORRUPT, "");
     }
 }
 
@@ -163,10 +164,10 @@ PAWL_TEST(invalid_input_is_refused_with_the_reason)
     for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++) {
         bytes b = make_file('2', "FIX-5");
         b.data[faults[i].where] = faults[i].value;
-        refused(&b, PAWL_E_CORRUPT, faults[i].said);
+        zone_tzif_refused(&b, PAWL_E_CORRUPT, faults[i].said);
     }
     bytes b = make_file('2', "nonsense");
-    refused(&b, PAWL_E_CORRUPT, "an invalid footer");
+    zone_tzif_refused(&b, PAWL_E_CORRUPT, "an invalid footer");
 }
 
 PAWL_TEST(leap_seconds_are_refused)
@@ -174,6 +175,6 @@ PAWL_TEST(leap_seconds_are_refused)
     bytes b = {{0}, 0};
 
     put_header(&b, '\0', 0, 1, 4, 1);
-    refused(&b, PAWL_E_UNSUPPORTED, "leap seconds");
-    refused(&b, PAWL_E_UNSUPPORTED, "without 'right/'");
+    zone_tzif_refused(&b, PAWL_E_UNSUPPORTED, "leap seconds");
+    zone_tzif_refused(&b, PAWL_E_UNSUPPORTED, "without 'right/'");
 }

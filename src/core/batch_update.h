@@ -10,26 +10,10 @@
 
 #include "op.h"
 
-/* Receipts as an op's row table (:id, :fence): sorted by id, without duplicates. */
-#define PAWLI_RECEIPTS_FEW 64 /* most calls have few items and need no allocation */
-typedef struct pawli_receipt_rows {
-    pawli_rows rows;
-    pawli_value few[PAWLI_RECEIPTS_FEW * 2];
-    pawli_value *many;
-} pawli_receipt_rows;
-/* PAWL_E_INVALID if `items` is NULL or there are too many. Call _done in either case. */
-pawl_status pawli_receipt_rows_fill(pawli_receipt_rows *receipt, const pawl_receipt *items,
-                                    size_t count, pawl_error *err);
-void pawli_receipt_rows_done(pawli_receipt_rows *receipt);
-
 /*
  * Runs `sql` over the items; NULL is PAWL_E_INVALID, none a no-op. *ret_changed (may be NULL) is
  * the sum of the results.
  */
-pawl_status pawli_batch_update_receipts(pawl_store *store, enum pawli_sql sql,
-                                        const pawli_param *params, size_t param_count,
-                                        const pawl_receipt *items, size_t count,
-                                        size_t *ret_changed, pawl_error *err);
 pawl_status pawli_batch_update_ids(pawl_store *store, enum pawli_sql sql, const pawl_work_id *ids,
                                    size_t count, size_t *ret_changed, pawl_error *err);
 /* By message id; there is at least one. */

@@ -83,5 +83,9 @@
 /* Claimed messages, and an output of one. */
 #define PAWLI_RECEIPT_COLUMNS(X) X(ID, id, INT) X(FENCE, fence, INT) X(OUTPUT, output, BYTES)
 
+/* ---- the result of an operation on listed claimed messages ---- */
+
+#define PAWLI_CHANGED_COLUMNS(X) X(CHANGED, changed) X(WHICH, which)
+
 /* clang-format on */
 #endif

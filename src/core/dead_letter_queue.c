@@ -1,9 +1,9 @@
 /* src/core/dead_letter_queue.c - claims failed and expired messages for dead-letter handlers. */
 #include <pawl/dead.h>
 
-#include "batch_update.h"
 #include "claim_check.h"
 #include "fail.h"
+#include "finish.h"
 #include "message_private.h"
 #include "options.h"
 #include "store_private.h"
@@ -49,21 +49,21 @@ pawl_status pawl_dead_claim(pawl_store *store, pawl_owner owner, int64_t lease_m
     return st;
 }
 
-pawl_status pawl_dead_done(pawl_store *store, pawl_owner owner, const pawl_receipt *items,
-                           size_t count, size_t *ret_changed, pawl_error *err)
+pawl_status pawli_dead_done(pawl_store *store, pawl_owner owner, const pawl_receipt *items,
+                            size_t count, pawli_changed ret, pawl_error *err)
 {
     pawli_param params[] = {{"owner", pawli_uuid(owner.bytes)}};
     pawl_status st = pawli_check_owner(store, owner, err);
 
     if (st != PAWL_OK)
         return st;
-    return pawli_batch_update_receipts(store, PAWLI_SQL_DEAD_DONE, params, PAWLI_COUNT(params),
-                                       items, count, ret_changed, err);
+    return pawli_receipt_update(store, PAWLI_SQL_DEAD_DONE, params, PAWLI_COUNT(params), items,
+                                count, ret, err);
 }
 
-pawl_status pawl_dead_abandon(pawl_store *store, pawl_owner owner, const pawl_receipt *items,
-                              size_t count, const char *error, int64_t delay_ms,
-                              size_t *ret_changed, pawl_error *err)
+pawl_status pawli_dead_abandon(pawl_store *store, pawl_owner owner, const pawl_receipt *items,
+                               size_t count, const char *error, int64_t delay_ms, pawli_changed ret,
+                               pawl_error *err)
 {
     char room[PAWLI_CLEAN_TEXT_SIZE];
     pawli_value delay;
@@ -80,12 +80,12 @@ pawl_status pawl_dead_abandon(pawl_store *store, pawl_owner owner, const pawl_re
         {"base", pawli_span_ms(store->backoff_local.base_ms)},
         {"max", pawli_span_ms(store->backoff_local.max_ms)},
     };
-    return pawli_batch_update_receipts(store, PAWLI_SQL_DEAD_ABANDON, params, PAWLI_COUNT(params),
-                                       items, count, ret_changed, err);
+    return pawli_receipt_update(store, PAWLI_SQL_DEAD_ABANDON, params, PAWLI_COUNT(params), items,
+                                count, ret, err);
 }
 
-pawl_status pawl_dead_renew(pawl_store *store, pawl_owner owner, const pawl_receipt *items,
-                            size_t count, int64_t lease_ms, size_t *ret_changed, pawl_error *err)
+pawl_status pawli_dead_renew(pawl_store *store, pawl_owner owner, const pawl_receipt *items,
+                             size_t count, int64_t lease_ms, pawli_changed ret, pawl_error *err)
 {
     pawl_status st = pawli_check_owner(store, owner, err);
 
@@ -97,6 +97,27 @@ pawl_status pawl_dead_renew(pawl_store *store, pawl_owner owner, const pawl_rece
         {"owner", pawli_uuid(owner.bytes)},
         {"lease", pawli_span_ms(lease_ms)},
     };
-    return pawli_batch_update_receipts(store, PAWLI_SQL_DEAD_RENEW, params, PAWLI_COUNT(params),
-                                       items, count, ret_changed, err);
+    return pawli_receipt_update(store, PAWLI_SQL_DEAD_RENEW, params, PAWLI_COUNT(params), items,
+                                count, ret, err);
+}
+
+pawl_status pawl_dead_done(pawl_store *store, pawl_owner owner, const pawl_receipt *items,
+                           size_t count, size_t *ret_changed, pawl_error *err)
+{
+    return pawli_dead_done(store, owner, items, count, (pawli_changed){.count = ret_changed}, err);
+}
+
+pawl_status pawl_dead_abandon(pawl_store *store, pawl_owner owner, const pawl_receipt *items,
+                              size_t count, const char *error, int64_t delay_ms,
+                              size_t *ret_changed, pawl_error *err)
+{
+    return pawli_dead_abandon(store, owner, items, count, error, delay_ms,
+                              (pawli_changed){.count = ret_changed}, err);
+}
+
+pawl_status pawl_dead_renew(pawl_store *store, pawl_owner owner, const pawl_receipt *items,
+                            size_t count, int64_t lease_ms, size_t *ret_changed, pawl_error *err)
+{
+    return pawli_dead_renew(store, owner, items, count, lease_ms,
+                            (pawli_changed){.count = ret_changed}, err);
 }

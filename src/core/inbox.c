@@ -350,7 +350,7 @@ pawl_status pawl_tx_inbox_begin(pawl_tx *tx, const char *source, const char *id,
         return pawli_fail(err, PAWL_E_INVALID, "the transaction must not be NULL");
     if (!tx->foreign)
         return pawli_fail(err, PAWL_E_MISUSE,
-                          "this transaction was begun by pawl for another purpose: wrap a "
+                          "this transaction was begun by pawl for another purpose: use a "
                           "transaction of your own, or use pawl_inbox_begin()");
     /* If the process dies, the transaction rolls back and the count with it, so suspects need
      * not run alone. */

@@ -224,7 +224,7 @@ pawl_status pawl_inbox_hash(const void *payload, size_t size, uint8_t ret_hash[P
 
 /* ---- argument checks ---- */
 
-static bool is_text(const char *text)
+static bool mark_is_text(const char *text)
 {
     size_t characters;
 
@@ -234,7 +234,7 @@ static bool is_text(const char *text)
 
 pawl_status pawli_inbox_check_key(const char *source, const char *id, pawl_error *err)
 {
-    if (!is_text(source) || !is_text(id))
+    if (!mark_is_text(source) || !mark_is_text(id))
         return pawli_fail(err, PAWL_E_INVALID,
                           "source and id must be 1 to %d characters of UTF-8 each",
                           PAWL_INBOX_KEY_MAX);
@@ -255,7 +255,7 @@ pawl_status pawli_inbox_check_options(const pawl_inbox_options *options, pawl_er
         return pawli_fail(err, PAWL_E_INVALID,
                           "suspect_wait_ms must be 0 (the store's timeout) to a day, or one of "
                           "PAWL_SUSPECT_NO_WAIT and PAWL_SUSPECT_NOT_BEGUN");
-    if (options->endpoint && !is_text(options->endpoint))
+    if (options->endpoint && !mark_is_text(options->endpoint))
         return pawli_fail(err, PAWL_E_INVALID, "endpoint must be NULL or 1 to %d characters",
                           PAWL_INBOX_KEY_MAX);
     return PAWL_OK;

@@ -78,7 +78,7 @@ static const char *job_list_copy(pawl_jobs *jobs, const pawli_row *row, int colu
     return copied;
 }
 
-static int64_t ms_of(const pawli_row *row, int column)
+static int64_t row_ms(const pawli_row *row, int column)
 {
     return pawli_row_int(row, column) / 1000;
 }
@@ -104,22 +104,22 @@ static void job_list_read_numbers(const pawli_row *row, pawl_job_definition *def
     definition->type = (pawl_type)pawli_row_int(row, TYPE);
     definition->priority = (int)pawli_row_int(row, PRIORITY);
     definition->max_attempts = (int)pawli_row_int(row, MAX_ATTEMPTS);
-    definition->backoff.base_ms = ms_of(row, RETRY_BASE);
-    definition->backoff.max_ms = ms_of(row, RETRY_MAX);
-    definition->backoff.jitter_ms = ms_of(row, RETRY_JITTER);
+    definition->backoff.base_ms = row_ms(row, RETRY_BASE);
+    definition->backoff.max_ms = row_ms(row, RETRY_MAX);
+    definition->backoff.jitter_ms = row_ms(row, RETRY_JITTER);
     if (definition->backoff.base_ms > 0 && pawli_row_is_null(row, RETRY_JITTER))
         definition->backoff.jitter_ms = PAWL_JITTER_TENTH;
     definition->misfire = pawli_misfire_of(row, MISFIRE);
     definition->misfire_cap = (int)pawli_row_int(row, MISFIRE_CAP);
-    definition->misfire_grace_ms = ms_of(row, MISFIRE_GRACE);
+    definition->misfire_grace_ms = row_ms(row, MISFIRE_GRACE);
     definition->overlap = pawli_overlap_of(row, OVERLAP);
-    definition->jitter_ms = ms_of(row, JITTER);
-    definition->ttl_ms = ms_of(row, TTL);
-    definition->timeout_ms = ms_of(row, TIMEOUT);
-    definition->lease_ms = ms_of(row, LEASE);
-    definition->heartbeat_ms = ms_of(row, HEARTBEAT);
+    definition->jitter_ms = row_ms(row, JITTER);
+    definition->ttl_ms = row_ms(row, TTL);
+    definition->timeout_ms = row_ms(row, TIMEOUT);
+    definition->lease_ms = row_ms(row, LEASE);
+    definition->heartbeat_ms = row_ms(row, HEARTBEAT);
     definition->keep_runs = (int)pawli_row_int(row, KEEP_RUNS);
-    definition->keep_ms = ms_of(row, KEEP_AGE);
+    definition->keep_ms = row_ms(row, KEEP_AGE);
     definition->disabled = pawli_row_int(row, ENABLED) == 0;
 }
 
@@ -178,7 +178,7 @@ static bool read_job(pawl_jobs *jobs, const pawli_row *row, pawl_job *job)
     return !failed && read_next(jobs, row, job);
 }
 
-static pawl_status no_memory(pawl_error *err)
+static pawl_status jobs_no_memory(pawl_error *err)
 {
     return pawli_fail(err, PAWL_E_NOMEM, "out of memory for the jobs");
 }
@@ -191,12 +191,12 @@ static pawl_status job_list_on_row(void *context, const pawli_row *row, pawl_err
         size_t capacity = jobs->capacity ? jobs->capacity * 2 : 16;
         pawl_job *items = realloc(jobs->items, capacity * sizeof *items);
         if (!items)
-            return no_memory(err);
+            return jobs_no_memory(err);
         jobs->items = items;
         jobs->capacity = capacity;
     }
     if (!read_job(jobs, row, &jobs->items[jobs->count]))
-        return no_memory(err);
+        return jobs_no_memory(err);
     jobs->count++;
     return PAWL_OK;
 }
@@ -207,7 +207,7 @@ static pawl_status read_jobs(pawl_store *store, enum pawli_sql sql, const pawli_
     PAWLI_AUTO(pawl_jobs) jobs = calloc(1, sizeof *jobs);
 
     if (!jobs)
-        return no_memory(err);
+        return jobs_no_memory(err);
     pawli_op op = {
         .sql = sql,
         .params = params,

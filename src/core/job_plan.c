@@ -73,14 +73,14 @@ typedef struct planning {
     pawli_job_plan *plan;
 } planning;
 
-static pawl_wall due_of(const planning *p, pawl_wall occurrence)
+static pawl_wall occurrence_due(const planning *p, pawl_wall occurrence)
 {
     return pawli_job_due(p->schedule, p->facts->id, occurrence, p->facts->jitter_us);
 }
 
 static bool is_late(const planning *p, pawl_wall occurrence)
 {
-    return p->now.us - due_of(p, occurrence).us > p->facts->grace_us;
+    return p->now.us - occurrence_due(p, occurrence).us > p->facts->grace_us;
 }
 
 /* Skips the occurrences from `first` to `last`, one row each while there are few. */
@@ -128,7 +128,8 @@ static pawl_wall newest_due(const planning *p, pawl_wall oldest)
     if (!previous_of(p->schedule, (pawl_wall){p->now.us + 1}, &occurrence) ||
         occurrence.us < oldest.us)
         return oldest;
-    if (due_of(p, occurrence).us > p->now.us && !previous_of(p->schedule, occurrence, &occurrence))
+    if (occurrence_due(p, occurrence).us > p->now.us &&
+        !previous_of(p->schedule, occurrence, &occurrence))
         return oldest;
     return occurrence.us < oldest.us ? oldest : occurrence;
 }
@@ -198,7 +199,7 @@ static void set_next(planning *p, pawl_wall after)
     plan->next_occurrence_at = plan->next_due_at = plan->next_check_at = PAWL_TIME_UNSET;
     if (!next_of(p->schedule, after, &plan->next_occurrence_at))
         return;
-    plan->next_due_at = plan->next_check_at = due_of(p, plan->next_occurrence_at);
+    plan->next_due_at = plan->next_check_at = occurrence_due(p, plan->next_occurrence_at);
 }
 
 static pawl_wall job_plan_later(pawl_wall a, pawl_wall b)
@@ -253,7 +254,7 @@ static void plan_schedule(planning *p)
     if (plan->next_occurrence_at.us == 0 || plan->next_occurrence_at.us <= last.us)
         set_next(p, job_plan_later(plan->since, last));
     else
-        plan->next_due_at = plan->next_check_at = due_of(p, plan->next_occurrence_at);
+        plan->next_due_at = plan->next_check_at = occurrence_due(p, plan->next_occurrence_at);
     if (plan->next_occurrence_at.us == 0 || plan->next_due_at.us > p->now.us)
         return;
     if (from_start) {

@@ -123,7 +123,7 @@ static bool read_run(pawl_runs *runs, const pawli_row *row, pawl_run *run)
     return !failed;
 }
 
-static pawl_status no_memory(pawl_error *err)
+static pawl_status runs_no_memory(pawl_error *err)
 {
     return pawli_fail(err, PAWL_E_NOMEM, "out of memory for the runs");
 }
@@ -136,12 +136,12 @@ static pawl_status runs_add(void *context, const pawli_row *row, pawl_error *err
         size_t capacity = runs->capacity ? runs->capacity * 2 : 16;
         pawl_run *items = realloc(runs->items, capacity * sizeof *items);
         if (!items)
-            return no_memory(err);
+            return runs_no_memory(err);
         runs->items = items;
         runs->capacity = capacity;
     }
     if (!read_run(runs, row, &runs->items[runs->count]))
-        return no_memory(err);
+        return runs_no_memory(err);
     runs->count++;
     return PAWL_OK;
 }
@@ -172,7 +172,7 @@ pawl_status pawl_run_get(pawl_store *store, int64_t run_id, pawl_runs **ret_one,
         return pawli_fail(err, PAWL_E_INVALID, "store and ret_one must not be NULL");
     one = calloc(1, sizeof *one);
     if (!one)
-        return no_memory(err);
+        return runs_no_memory(err);
     pawli_op op = {
         .sql = PAWLI_SQL_JOB_RUN,
         .params = params,
@@ -255,7 +255,7 @@ pawl_status pawl_run_list(pawl_store *store, const char *job, const pawl_run_fil
         return st;
     page = calloc(1, sizeof *page);
     if (!page)
-        return no_memory(err);
+        return runs_no_memory(err);
     page->limit = (size_t)(wanted.limit ? wanted.limit : LIMIT_DEFAULT);
     st = read_page(store, job, &wanted, page, err);
     if (st == PAWL_OK && page->count == 0)

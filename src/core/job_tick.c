@@ -98,7 +98,7 @@ static const char *job_tick_copy(agenda *a, const pawli_row *row, int column)
     return bytes ? pawli_arena_copy(&a->memory, bytes, size) : NULL;
 }
 
-static pawl_status no_memory(pawl_error *err)
+static pawl_status tick_no_memory(pawl_error *err)
 {
     return pawli_fail(err, PAWL_E_NOMEM, "out of memory for the jobs that are due");
 }
@@ -106,7 +106,7 @@ static pawl_status no_memory(pawl_error *err)
 static pawl_status add_job(agenda *a, const pawli_row *row, pawl_error *err)
 {
     if (!a->jobs && !(a->jobs = job_tick_make_room(a, sizeof *a->jobs)))
-        return no_memory(err);
+        return tick_no_memory(err);
     if (a->job_count == 2 * (size_t)JOBS_PER_TICK)
         return PAWL_OK;
     due_job *job = &a->jobs[a->job_count];
@@ -132,7 +132,7 @@ static pawl_status add_job(agenda *a, const pawli_row *row, pawl_error *err)
         .has_waiting = pawli_row_int(row, HAS_WAITING) != 0,
     };
     if (!job->facts.schedule || !job->facts.zone)
-        return no_memory(err);
+        return tick_no_memory(err);
     a->job_count++;
     return PAWL_OK;
 }
@@ -140,7 +140,7 @@ static pawl_status add_job(agenda *a, const pawli_row *row, pawl_error *err)
 static pawl_status add_event(agenda *a, const pawli_row *row, pawl_error *err)
 {
     if (!a->events && !(a->events = job_tick_make_room(a, sizeof *a->events)))
-        return no_memory(err);
+        return tick_no_memory(err);
     if (a->event_count < 2 * (size_t)JOBS_PER_TICK)
         a->events[a->event_count++] = (pending_event){
             .job_id = pawli_row_int(row, JOB_ID),
@@ -211,7 +211,7 @@ static pawl_status add_steps(pawli_job_steps *steps, const agenda *a, const due_
         fits = pawli_job_steps_skip(steps, job->facts.id, plan);
     for (size_t i = 0; fits && i < plan->run_count; i++)
         fits = pawli_job_steps_run(steps, job->facts.id, plan->runs[i], plan);
-    return fits ? PAWL_OK : no_memory(err);
+    return fits ? PAWL_OK : tick_no_memory(err);
 }
 
 static void note_plan(pawl_store *store, const due_job *job, const pawli_job_plan *plan,
@@ -236,7 +236,7 @@ static pawl_status job_tick_decide(pawl_store *store, const agenda *a, pawli_job
                                    pawl_job_tick_result *result, pawl_error *err)
 {
     PAWLI_AUTO_FREE pawli_job_plan *plan = malloc(sizeof *plan);
-    pawl_status st = plan ? PAWL_OK : no_memory(err);
+    pawl_status st = plan ? PAWL_OK : tick_no_memory(err);
 
     for (size_t i = 0; plan && st == PAWL_OK && i < a->job_count; i++) {
         const due_job *job = &a->jobs[i];
@@ -298,7 +298,7 @@ static pawl_status store_apart(pawl_store *store, const agenda *a, pawl_job_tick
     pawl_status st = PAWL_OK;
 
     if (!plan)
-        return no_memory(err);
+        return tick_no_memory(err);
     for (size_t i = 0; st == PAWL_OK && i < a->job_count; i++) {
         const due_job *job = &a->jobs[i];
         pawl_error why = PAWL_ERROR_INIT;

@@ -110,7 +110,7 @@ static void page_start(void *context)
     page->next.value = 0;
 }
 
-static pawl_status page_row(void *context, const pawli_row *row, pawl_error *err)
+static pawl_status outbox_page_row(void *context, const pawli_row *row, pawl_error *err)
 {
     struct page *page = context;
     pawl_work_id id = {pawli_row_int(row, COLUMN_ID)};
@@ -160,7 +160,7 @@ pawl_status pawl_outbox_list(pawl_store *store, const pawl_outbox_filter *given,
         .params = params,
         .param_count = PAWLI_COUNT(params),
         .columns = &pawli_message_columns,
-        .on_row = page_row,
+        .on_row = outbox_page_row,
         .on_start = page_start,
         .context = &page,
     };

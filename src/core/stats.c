@@ -40,7 +40,7 @@ static void stats_start(void *context)
     stats->count = 0;
 }
 
-static pawl_status add_topic(void *context, const pawli_row *row, pawl_error *err)
+static pawl_status stats_add_topic(void *context, const pawli_row *row, pawl_error *err)
 {
     pawl_outbox_stats *stats = context;
     size_t size;
@@ -114,7 +114,7 @@ pawl_status pawl_outbox_get_stats(pawl_store *store, pawl_outbox_stats **ret_sta
             .sql = PAWLI_SQL_STATS,
             .params = params,
             .param_count = PAWLI_COUNT(params),
-            .on_row = add_topic,
+            .on_row = stats_add_topic,
             .on_start = stats_start,
             .context = stats,
         };

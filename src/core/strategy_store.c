@@ -88,7 +88,7 @@ static void scan_start(void *context)
     page->bounded = false;
 }
 
-static pawl_status page_row(void *context, const pawli_row *row, pawl_error *err)
+static pawl_status timer_page_row(void *context, const pawli_row *row, pawl_error *err)
 {
     struct page_scan *page = context;
     bool matches = pawli_row_int(row, COLUMN_MATCHES) != 0;
@@ -113,7 +113,7 @@ static pawl_status page_scan_once(pawl_store *store, const pawl_timer_filter *qu
         .params = params,
         .param_count = PAWLI_COUNT(params),
         .columns = &pawli_message_columns,
-        .on_row = page_row,
+        .on_row = timer_page_row,
         .on_start = scan_start,
         .context = page,
     };

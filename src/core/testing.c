@@ -35,7 +35,7 @@ struct pawl_testing {
 
 PAWLI_AUTO_DEFINE(pawl_testing, pawl_testing_free);
 
-static pawl_status no_memory(pawl_error *err)
+static pawl_status testing_no_memory(pawl_error *err)
 {
     return pawli_fail(err, PAWL_E_NOMEM, "out of memory for a temporary store");
 }
@@ -54,7 +54,7 @@ static pawl_status make_directory(pawl_testing *testing, const pawli_engine *eng
     pawli_buffer_format(&path, "%s/pawl-test-XXXXXX", parent);
     PAWLI_AUTO_FREE char *directory = pawli_buffer_take(&path);
     if (!directory)
-        return no_memory(err);
+        return testing_no_memory(err);
     if (!mkdtemp(directory))
         return pawli_fail_code(
             err, PAWL_E_IO, errno,
@@ -64,7 +64,7 @@ static pawl_status make_directory(pawl_testing *testing, const pawli_engine *eng
     directory = NULL;
     pawli_buffer_format(&url, "%s%s/test.db", engine->file_scheme, testing->directory);
     testing->url = pawli_buffer_take(&url);
-    return testing->url ? PAWL_OK : no_memory(err);
+    return testing->url ? PAWL_OK : testing_no_memory(err);
 }
 
 /* The name is unique: a time and 64 random bits. */
@@ -115,7 +115,7 @@ static pawl_status choose_place(pawl_testing *testing, const char *url, pawl_err
     if (!engine->file_scheme)
         name_schema(testing);
     testing->url = strdup(url);
-    return testing->url ? PAWL_OK : no_memory(err);
+    return testing->url ? PAWL_OK : testing_no_memory(err);
 }
 
 /* ---- the schema on a server ---- */
@@ -193,7 +193,7 @@ pawl_status pawl_testing_new(const char *url, const pawl_testing_options *opts,
         return pawli_fail(err, PAWL_E_INVALID, "ret_testing must not be NULL");
     testing = calloc(1, sizeof *testing);
     if (!testing)
-        return no_memory(err);
+        return testing_no_memory(err);
     testing->pid = getpid();
     st = testing_read_options(testing, opts, err);
     if (st == PAWL_OK)
@@ -278,7 +278,7 @@ static pawl_status move_clock(pawl_testing *testing, const char *how, int64_t us
     return PAWL_OK;
 }
 
-static pawl_status check_clock(const pawl_testing *testing, pawl_error *err)
+static pawl_status testing_check_clock(const pawl_testing *testing, pawl_error *err)
 {
     if (!testing)
         return pawli_fail(err, PAWL_E_INVALID, "testing must not be NULL");
@@ -291,7 +291,7 @@ static pawl_status check_clock(const pawl_testing *testing, pawl_error *err)
 pawl_status pawl_testing_set(pawl_testing *testing, pawl_wall now, pawl_error *err)
 {
     pawl_wall before;
-    pawl_status st = check_clock(testing, err);
+    pawl_status st = testing_check_clock(testing, err);
 
     if (st == PAWL_OK)
         st = pawl_store_now(testing->store, &before, err);
@@ -305,7 +305,7 @@ pawl_status pawl_testing_set(pawl_testing *testing, pawl_wall now, pawl_error *e
 
 pawl_status pawl_testing_advance(pawl_testing *testing, int64_t ms, pawl_error *err)
 {
-    pawl_status st = check_clock(testing, err);
+    pawl_status st = testing_check_clock(testing, err);
 
     if (st != PAWL_OK)
         return st;

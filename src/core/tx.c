@@ -31,14 +31,14 @@ static pawl_status tx_foreign(pawl_store *store, const char *engine, void *handl
     return PAWL_OK;
 }
 
-pawl_status pawl_tx_wrap_sqlite(pawl_store *store, struct sqlite3 *handle, pawl_tx **ret_tx,
-                                pawl_error *err)
+pawl_status pawl_tx_foreign_sqlite(pawl_store *store, struct sqlite3 *handle, pawl_tx **ret_tx,
+                                   pawl_error *err)
 {
     return tx_foreign(store, "sqlite", handle, ret_tx, err);
 }
 
-pawl_status pawl_tx_wrap_postgres(pawl_store *store, struct pg_conn *handle, pawl_tx **ret_tx,
-                                  pawl_error *err)
+pawl_status pawl_tx_foreign_postgres(pawl_store *store, struct pg_conn *handle, pawl_tx **ret_tx,
+                                     pawl_error *err)
 {
     return tx_foreign(store, "postgres", handle, ret_tx, err);
 }

@@ -160,12 +160,12 @@ struct pawli_driver {
                                pawl_error *err);
 
     /*
-     * Wraps the application's handle, whose transaction is open: `native` is a struct sqlite3 * or
-     * struct pg_conn *. PAWL_E_MISUSE if no transaction is open or it belongs to another database
-     * file.
+     * A connection on the application's handle, whose transaction is open: `native` is a struct
+     * sqlite3 * or struct pg_conn *. PAWL_E_MISUSE if no transaction is open or it belongs to
+     * another database file.
      */
-    pawl_status (*foreign_tx)(const pawli_db_settings *settings, void *native,
-                              pawli_conn **ret_conn, pawl_error *err);
+    pawl_status (*open_foreign)(const pawli_db_settings *settings, void *native,
+                                pawli_conn **ret_conn, pawl_error *err);
     /* Whether the foreign or exposed transaction is still open. */
     bool (*tx_open)(pawli_conn *conn);
 

@@ -4,7 +4,7 @@
 #include "engine.h"
 #include "test.h"
 
-static void expect(const char *url, const char *engine_name, const char *target)
+static void url_expect(const char *url, const char *engine_name, const char *target)
 {
     const pawli_engine *engine = NULL;
     const char *found = NULL;
@@ -17,18 +17,18 @@ static void expect(const char *url, const char *engine_name, const char *target)
 
 PAWL_TEST(sqlite_urls)
 {
-    expect("sqlite:app.db", "sqlite", "app.db");
-    expect("sqlite:/var/lib/app.db", "sqlite", "/var/lib/app.db");
-    expect("sqlite:///var/lib/app.db", "sqlite", "/var/lib/app.db");
-    expect("sqlite::memory:", "sqlite", ":memory:");
-    expect("sqlite:a=b.db", "sqlite", "a=b.db");
+    url_expect("sqlite:app.db", "sqlite", "app.db");
+    url_expect("sqlite:/var/lib/app.db", "sqlite", "/var/lib/app.db");
+    url_expect("sqlite:///var/lib/app.db", "sqlite", "/var/lib/app.db");
+    url_expect("sqlite::memory:", "sqlite", ":memory:");
+    url_expect("sqlite:a=b.db", "sqlite", "a=b.db");
 }
 
 PAWL_TEST(postgres_urls_and_key_value_strings)
 {
-    expect("postgresql://u:p@h/d", "postgres", "postgresql://u:p@h/d");
-    expect("postgres:///d", "postgres", "postgres:///d");
-    expect("host=/run dbname=x", "postgres", "host=/run dbname=x");
+    url_expect("postgresql://u:p@h/d", "postgres", "postgresql://u:p@h/d");
+    url_expect("postgres:///d", "postgres", "postgres:///d");
+    url_expect("host=/run dbname=x", "postgres", "host=/run dbname=x");
 }
 
 PAWL_TEST(anything_else_is_refused_without_repeating_it)

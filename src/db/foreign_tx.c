@@ -28,13 +28,13 @@ pawl_status pawli_db_wrap(pawli_db *db, const char *engine, void *native,
     if (strcmp(engine, db->engine->name) != 0)
         return pawli_fail(
             err, PAWL_E_UNSUPPORTED,
-            "the handle is for %s but the store uses %s: wrap a handle of that engine", engine,
+            "the handle is for %s but the store uses %s: pass a handle of that engine", engine,
             db->engine->name);
     foreign_tx = calloc(1, sizeof *foreign_tx);
     if (!foreign_tx)
         return pawli_fail(err, PAWL_E_NOMEM, "out of memory for the transaction");
     foreign_tx->db = db;
-    st = db->settings.driver->foreign_tx(&db->settings, native, &foreign_tx->conn, err);
+    st = db->settings.driver->open_foreign(&db->settings, native, &foreign_tx->conn, err);
     if (st == PAWL_OK && db->settings.driver->single_writer) {
         foreign_tx->remembered = pawli_open_tx_remember(foreign_tx->conn, db, db->target);
         if (!foreign_tx->remembered)
@@ -56,7 +56,7 @@ pawl_status pawli_foreign_tx_run(pawli_foreign_tx *foreign_tx, const pawli_op *o
         return st;
     if (!foreign_tx->conn->driver->tx_open(foreign_tx->conn))
         return pawli_fail(err, PAWL_E_MISUSE,
-                          "the foreign transaction has ended: begin one and wrap its handle");
+                          "the foreign transaction has ended: begin one and pass its handle");
     pawli_op_start(op);
     return foreign_tx->conn->driver->run(foreign_tx->conn, op, pawli_db_deadline(foreign_tx->db),
                                          err);

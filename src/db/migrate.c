@@ -173,8 +173,8 @@ static char *fill_number(const char *text, int64_t us)
     return pawli_buffer_take(&filled);
 }
 
-static pawl_status run_on(pawli_conn *conn, const char *sql, pawl_mono deadline, char **ret_value,
-                          pawl_error *err)
+static pawl_status run_on_connection(pawli_conn *conn, const char *sql, pawl_mono deadline,
+                                     char **ret_value, pawl_error *err)
 {
     PAWLI_AUTO_FREE char *value = NULL;
     pawl_status st = conn->driver->begin(conn, deadline, err);
@@ -210,7 +210,7 @@ static pawl_status testing_run(pawli_db *db, const char *sql, char **ret_value, 
                                 err);
     if (st != PAWL_OK)
         return st;
-    st = run_on(conn, sql, deadline, ret_value, err);
+    st = run_on_connection(conn, sql, deadline, ret_value, err);
     pawli_pool_give_back(db->writers, conn);
     return st;
 }

@@ -5,8 +5,8 @@
 #include "statements.h"
 #include "test.h"
 
-static void expect(const pawli_engine_sql *engine, const char *text, const char *names,
-                   const char *expected)
+static void statements_expect(const pawli_engine_sql *engine, const char *text, const char *names,
+                              const char *expected)
 {
     char *filled = pawli_sql_fill_names(engine, text, names);
 
@@ -16,21 +16,22 @@ static void expect(const pawli_engine_sql *engine, const char *text, const char 
 
 PAWL_TEST(a_prefix_is_replaced_at_the_start_of_words_only)
 {
-    expect(&pawli_sql_sqlite, "SELECT pawl_a.x, my_pawl_b, (pawl_c) -- pawl_d stays", "q_",
-           "SELECT q_a.x, my_pawl_b, (q_c) -- pawl_d stays");
-    expect(&pawli_sql_sqlite, "WHERE x = 'pawl_a' AND pawl_b", "q_", "WHERE x = 'pawl_a' AND q_b");
+    statements_expect(&pawli_sql_sqlite, "SELECT pawl_a.x, my_pawl_b, (pawl_c) -- pawl_d stays",
+                      "q_", "SELECT q_a.x, my_pawl_b, (q_c) -- pawl_d stays");
+    statements_expect(&pawli_sql_sqlite, "WHERE x = 'pawl_a' AND pawl_b", "q_",
+                      "WHERE x = 'pawl_a' AND q_b");
 }
 
 PAWL_TEST(a_schema_is_replaced_as_a_whole_word)
 {
-    expect(&pawli_sql_postgres, "CREATE SCHEMA pawl; pawl.claim() TO pawl_work, pawls", "app",
-           "CREATE SCHEMA \"app\"; \"app\".claim() TO pawl_work, pawls");
+    statements_expect(&pawli_sql_postgres, "CREATE SCHEMA pawl; pawl.claim() TO pawl_work, pawls",
+                      "app", "CREATE SCHEMA \"app\"; \"app\".claim() TO pawl_work, pawls");
 }
 
 PAWL_TEST(inside_strings_only_a_schema_qualifier_is_replaced)
 {
-    expect(&pawli_sql_postgres, "nextval('pawl.fence'), 'run pawl init', 'it''s pawl.'", "app",
-           "nextval('\"app\".fence'), 'run pawl init', 'it''s pawl.'");
+    statements_expect(&pawli_sql_postgres, "nextval('pawl.fence'), 'run pawl init', 'it''s pawl.'",
+                      "app", "nextval('\"app\".fence'), 'run pawl init', 'it''s pawl.'");
 }
 
 PAWL_TEST(every_statement_of_both_engines_has_text)

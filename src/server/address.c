@@ -164,7 +164,7 @@ pawl_status pawl_network_check(const char *network, pawl_error *err)
     return st;
 }
 
-static bool begins_with(const uint8_t address[16], const uint8_t network[16], int bits)
+static bool address_is_in(const uint8_t address[16], const uint8_t network[16], int bits)
 {
     int whole = bits / 8;
     int rest = bits % 8;
@@ -177,7 +177,7 @@ static bool begins_with(const uint8_t address[16], const uint8_t network[16], in
 bool pawli_networks_have(const pawli_networks *networks, const uint8_t address[16])
 {
     for (size_t i = 0; i < networks->count; i++)
-        if (begins_with(address, networks->items[i].address, networks->items[i].bits))
+        if (address_is_in(address, networks->items[i].address, networks->items[i].bits))
             return true;
     return false;
 }

@@ -209,7 +209,7 @@ static pawl_status finish_undone(pawl_receive_task *task, pawl_result result,
 
 /* The handler's error text may contain parts of the payload, so it is stored in the inbox record
  * but not logged. */
-static void log_failure(const pawl_receive_task *task, const char *what, const char *why)
+static void receive_log_failure(const pawl_receive_task *task, const char *what, const char *why)
 {
     pawli_log_fields fields = {0};
     char pattern[96];
@@ -231,13 +231,14 @@ static void process_handle(pawl_receive_task *task, const pawli_route *route,
     pawl_status st;
 
     if (result != PAWL_DONE)
-        log_failure(task, result == PAWL_FAIL ? "failed permanently" : "was not processed",
-                    task->error[0] ? "see the inbox record for the reason" : "no reason given");
+        receive_log_failure(task, result == PAWL_FAIL ? "failed permanently" : "was not processed",
+                            task->error[0] ? "see the inbox record for the reason"
+                                           : "no reason given");
     st = result == PAWL_DONE ? finish_done(task, response, &err)
                              : finish_undone(task, result, response, &err);
     if (st == PAWL_OK)
         return;
-    log_failure(task, "has an unknown result", err.message);
+    receive_log_failure(task, "has an unknown result", err.message);
     /* In doubt or lost: the next delivery of this message finds out what was committed. */
     if (result == PAWL_DONE)
         respond_store_error(response, st);

@@ -165,7 +165,7 @@ static void pool_leave(pawli_receive_pool *pool, pawli_request *job, pawli_route
 
 /* Runs one job from the queue until it has a response or is blocked. Call it with the lock held;
  * the lock is released while the job runs. */
-static void run_job(pawli_receive_pool *pool, pawli_request *job)
+static void request_handle(pawli_receive_pool *pool, pawli_request *job)
 {
     bool closed = pool->closed;
     bool go_on = true;
@@ -197,7 +197,7 @@ static void *pool_run(void *context)
     pthread_mutex_lock(&pool->lock);
     while ((job = next_job(pool)) != NULL) {
         pool->working++;
-        run_job(pool, job);
+        request_handle(pool, job);
         if (--pool->working == 0)
             pthread_cond_broadcast(&pool->changed);
     }

@@ -29,7 +29,7 @@ struct pawl_send_body {
 };
 PAWLI_AUTO_DEFINE(pawli_ack, pawli_ack_free);
 
-static pawl_status no_memory(pawl_error *err)
+static pawl_status ack_no_memory(pawl_error *err)
 {
     return pawli_fail(err, PAWL_E_NOMEM, "out of memory for an acknowledgement");
 }
@@ -59,8 +59,9 @@ static pawl_status ack_fill(pawli_ack *ack, const pawli_ack_content *content, pa
         size_t size = pawli_utf8_clean(content->error, error, sizeof error);
         ack->error = pawli_arena_copy(&ack->arena, error, size);
     }
-    return (content->payload && !ack->payload) || (content->error && !ack->error) ? no_memory(err)
-                                                                                  : PAWL_OK;
+    return (content->payload && !ack->payload) || (content->error && !ack->error)
+               ? ack_no_memory(err)
+               : PAWL_OK;
 }
 
 static pawl_status ack_write_text(pawli_ack *ack, pawl_error *err)
@@ -86,7 +87,7 @@ static pawl_status ack_write_text(pawli_ack *ack, pawl_error *err)
     pawli_buffer_text(&buffer, "}");
     ack->text_size = buffer.size;
     ack->text = pawli_buffer_take(&buffer);
-    return ack->text ? PAWL_OK : no_memory(err);
+    return ack->text ? PAWL_OK : ack_no_memory(err);
 }
 
 pawl_status pawli_ack_encode(const pawli_ack_content *given, pawli_ack **ret_ack, pawl_error *err)
@@ -102,7 +103,7 @@ pawl_status pawli_ack_encode(const pawli_ack_content *given, pawli_ack **ret_ack
         return st;
     ack = calloc(1, sizeof *ack);
     if (!ack)
-        return no_memory(err);
+        return ack_no_memory(err);
     st = ack_fill(ack, &content, err);
     if (st == PAWL_OK)
         st = ack_write_text(ack, err);
@@ -144,7 +145,7 @@ static pawl_status ack_outline(const char *text, size_t size, pawli_span *ret_pa
         return pawli_fail(err, PAWL_E_INVALID, "the acknowledgement is not valid JSON: byte %zu",
                           (size_t)(members.at - text));
     pawli_buffer_text(buffer, strcmp(separator, "{") == 0 ? "{}" : "}");
-    return buffer->failed ? no_memory(err) : PAWL_OK;
+    return buffer->failed ? ack_no_memory(err) : PAWL_OK;
 }
 
 static bool is_absent(const json_t *value)
@@ -172,7 +173,7 @@ static pawl_status ack_read_fields(pawli_ack *ack, const json_t *fields, pawl_er
     if (is_absent(error))
         return PAWL_OK;
     ack->error = pawli_arena_copy(&ack->arena, json_string_value(error), json_string_length(error));
-    return ack->error ? PAWL_OK : no_memory(err);
+    return ack->error ? PAWL_OK : ack_no_memory(err);
 }
 
 static pawl_status ack_decode(pawli_ack *ack, pawl_error *err)
@@ -188,7 +189,7 @@ static pawl_status ack_decode(pawli_ack *ack, pawl_error *err)
     json_t *fields = json_loadb(buffer.data, buffer.size, JSON_REJECT_DUPLICATES, &problem);
     if (!fields)
         return json_error_code(&problem) == json_error_out_of_memory
-                   ? no_memory(err)
+                   ? ack_no_memory(err)
                    : pawli_fail(err, PAWL_E_INVALID,
                                 "the acknowledgement has a repeated name, or a value that cannot "
                                 "be decoded");
@@ -212,7 +213,7 @@ pawl_status pawli_ack_decode(const void *text, size_t size, pawli_ack **ret_ack,
     if (ack)
         ack->text = malloc(size + 1);
     if (!ack || !ack->text)
-        return no_memory(err);
+        return ack_no_memory(err);
     memcpy(ack->text, text, size);
     ack->text[size] = '\0';
     ack->text_size = size;

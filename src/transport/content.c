@@ -31,7 +31,7 @@ void pawli_content_append(pawli_buffer *buffer, const void *payload, size_t size
     pawli_buffer_text(buffer, "\"");
 }
 
-static pawl_status no_memory(const char *what, pawl_error *err)
+static pawl_status content_no_memory(const char *what, pawl_error *err)
 {
     return pawli_fail(err, PAWL_E_NOMEM, "out of memory for %s", what);
 }
@@ -48,11 +48,11 @@ static pawl_status read_base64(pawli_arena *arena, pawli_span value, const char 
     size_t size = 0;
 
     if (!text && json_error_code(&problem) == json_error_out_of_memory)
-        return no_memory(what, err);
+        return content_no_memory(what, err);
     if (text && json_is_string(text)) {
         room = pawli_arena_alloc(arena, json_string_length(text) / 4 * 3 + 1);
         if (!room)
-            st = no_memory(what, err);
+            st = content_no_memory(what, err);
     }
     if (st == PAWL_OK && (!room || !pawli_base64_decode(json_string_value(text),
                                                         json_string_length(text), room, &size)))
@@ -78,7 +78,7 @@ pawl_status pawli_content_read(pawli_arena *arena, pawli_span value, bool is_bas
         return read_base64(arena, value, what, ret_payload, ret_size, err);
     copy = pawli_arena_copy(arena, value.start, value.size);
     if (!copy)
-        return no_memory(what, err);
+        return content_no_memory(what, err);
     *ret_payload = copy;
     *ret_size = value.size;
     return PAWL_OK;

@@ -203,28 +203,28 @@ pawl_status pawli_delivery_wake_unsendable(pawl_delivery *delivery, pawl_error *
 
 /* ---- room of the destinations ---- */
 
-typedef struct claim_wants {
+typedef struct claim_plan {
     const char *names[NAMES_MAX];
     int64_t limits[NAMES_MAX];
     size_t count;
     int limit;
-} claim_wants;
+} claim_plan;
 
-static void claim_add_want(const pawl_delivery *delivery, claim_wants *wants,
+static void claim_plan_add(const pawl_delivery *delivery, claim_plan *plan,
                            const pawli_destination *destination, size_t room)
 {
     size_t places = (size_t)delivery->options.max_in_flight - delivery->in_flight.count;
     size_t most =
         (size_t)delivery->options.batch < places ? (size_t)delivery->options.batch : places;
-    size_t left = most - (size_t)wants->limit;
+    size_t left = most - (size_t)plan->limit;
 
     if (room > left)
         room = left;
-    if (room == 0 || wants->count == NAMES_MAX)
+    if (room == 0 || plan->count == NAMES_MAX)
         return;
-    wants->names[wants->count] = destination->name;
-    wants->limits[wants->count++] = (int64_t)room;
-    wants->limit += (int)room;
+    plan->names[plan->count] = destination->name;
+    plan->limits[plan->count++] = (int64_t)room;
+    plan->limit += (int)room;
 }
 
 static bool leave_out(pawl_delivery *delivery, size_t at, const char *name)
@@ -246,21 +246,21 @@ static bool leave_out(pawl_delivery *delivery, size_t at, const char *name)
 
 /* Lists what to claim, starting with another destination each time, and which destinations not
  * to wait for. */
-static pawl_status make_wants(pawl_delivery *delivery, claim_wants *wants, pawl_error *err)
+static pawl_status claim_plan_make(pawl_delivery *delivery, claim_plan *plan, pawl_error *err)
 {
     PAWLI_AUTO(pawl_services) services = pawli_delivery_services(delivery);
     size_t count = delivery->destinations.count, left_out = 0;
     pawl_mono now = pawli_mono_now();
     bool memory = true, full = delivery->in_flight.count >= (size_t)delivery->options.max_in_flight;
 
-    wants->count = 0;
-    wants->limit = 0;
+    plan->count = 0;
+    plan->limit = 0;
     for (size_t i = 0; i < count; i++) {
         pawli_destination *destination =
             delivery->destinations.items[(i + delivery->rotation) % count];
         size_t room = full ? 0 : pawli_destination_room(destination, services, now);
         if (room > 0 && destination->wanted)
-            claim_add_want(delivery, wants, destination, room);
+            claim_plan_add(delivery, plan, destination, room);
         if ((int)destination->stats.breaker != (int)destination->breaker.state) {
             pthread_mutex_lock(&delivery->lock);
             destination->stats.breaker = (pawl_breaker_state)destination->breaker.state;
@@ -368,8 +368,8 @@ static pawl_status measure_clock(pawl_delivery *delivery, pawl_error *err)
     return PAWL_OK;
 }
 
-static pawl_status claim(pawl_delivery *delivery, const claim_wants *wants, size_t *ret_acks,
-                         pawl_error *err)
+static pawl_status claim_planned(pawl_delivery *delivery, const claim_plan *plan, size_t *ret_acks,
+                                 pawl_error *err)
 {
     PAWLI_AUTO_FREE pawl_receipt *acks = NULL;
     pawl_claim_options options = PAWL_CLAIM_OPTIONS_INIT;
@@ -381,34 +381,34 @@ static pawl_status claim(pawl_delivery *delivery, const claim_wants *wants, size
     *ret_acks = ack_count;
     if (st != PAWL_OK)
         return st;
-    options.destinations = wants->names;
-    options.destination_count = wants->count;
-    options.destination_limits = wants->limits;
+    options.destinations = plan->names;
+    options.destination_count = plan->count;
+    options.destination_limits = plan->limits;
     options.owner_name = delivery->options.owner_name;
     pawli_send_pump_lend(delivery);
     st = pawl_queue_ack_and_claim(delivery->store, delivery->owner, acks, ack_count,
-                                  delivery->options.lease_ms, wants->limit, &options, NULL, &list,
+                                  delivery->options.lease_ms, plan->limit, &options, NULL, &list,
                                   err);
     pawli_send_pump_reclaim(delivery);
     delivery->in_doubt |= st == PAWL_E_IN_DOUBT;
     if (st != PAWL_OK)
         return st;
     pawli_delivery_acked(delivery, ack_count);
-    delivery->drained = pawl_messages_count(list) < (size_t)wants->limit;
+    delivery->drained = pawl_messages_count(list) < (size_t)plan->limit;
     return claim_adopt(delivery, list, false, claimed_at, err);
 }
 
 /* The rejection may be caused by one of the acknowledgements: stored without the claim, the
  * batch is split until that one is found. */
-static pawl_status claim_divided(pawl_delivery *delivery, const claim_wants *wants, pawl_error *err)
+static pawl_status claim_divided(pawl_delivery *delivery, const claim_plan *plan, pawl_error *err)
 {
     size_t acks = 0;
-    pawl_status st = claim(delivery, wants, &acks, err);
+    pawl_status st = claim_planned(delivery, plan, &acks, err);
 
     if (!pawli_store_error_is_refusal(st) || acks == 0)
         return st;
     st = pawli_delivery_store_done(delivery, err);
-    return st == PAWL_OK ? claim(delivery, wants, &acks, err) : st;
+    return st == PAWL_OK ? claim_planned(delivery, plan, &acks, err) : st;
 }
 
 /* Arms the waiter: a message that becomes ready after this, for a destination with room, ends
@@ -435,11 +435,11 @@ static bool time_to_arm(const pawl_delivery *delivery, bool may_arm)
 pawl_status pawli_delivery_claim(pawl_delivery *delivery, bool may_arm, pawl_error *err)
 {
     size_t moved = delivery->moved;
-    claim_wants wants;
+    claim_plan plan;
     pawl_status st = measure_clock(delivery, err);
 
     if (st == PAWL_OK)
-        st = make_wants(delivery, &wants, err);
+        st = claim_plan_make(delivery, &plan, err);
     if (st != PAWL_OK)
         return st;
     bool arming = time_to_arm(delivery, may_arm);
@@ -450,14 +450,14 @@ pawl_status pawli_delivery_claim(pawl_delivery *delivery, bool may_arm, pawl_err
         (arming || pawli_mono_now().us >= delivery->destinations_at.us + TARGETS_US)) {
         st = find_destinations(delivery, err);
         if (st == PAWL_OK)
-            st = make_wants(delivery, &wants, err);
+            st = claim_plan_make(delivery, &plan, err);
     }
     if (st != PAWL_OK)
         return st;
-    if (wants.count == 0)
+    if (plan.count == 0)
         delivery->drained = true;
-    st = wants.count > 0 ? claim_divided(delivery, &wants, err)
-                         : pawli_delivery_store_done(delivery, err);
+    st = plan.count > 0 ? claim_divided(delivery, &plan, err)
+                        : pawli_delivery_store_done(delivery, err);
     if (delivery->moved > moved && delivery->armed) {
         pawl_waiter_disarm(delivery->waiter);
         delivery->armed = false;

@@ -403,46 +403,48 @@ pawl_mono pawli_delivery_renew_at(const pawl_delivery *delivery)
     return at;
 }
 
-static bool is_held(const pawl_messages *list, pawl_receipt receipt)
+static bool receipt_equal(pawl_receipt a, pawl_receipt b)
 {
-    for (size_t i = 0; i < pawl_messages_count(list); i++) {
-        const pawl_message *message = pawl_messages_at(list, i);
-        if (pawl_message_work_id(message).value == receipt.id.value &&
-            pawl_message_fence(message) == receipt.fence)
-            return true;
-    }
-    return false;
+    return a.id.value == b.id.value && a.fence == b.fence;
 }
 
-/* Fewer leases were renewed than requested: finds out which were lost. */
-static pawl_status find_lost(pawl_delivery *delivery, pawl_error *err)
+/* Sends may have completed during the call: the others are still in the order of the items. */
+static void renewal_apply(pawl_delivery *delivery, const pawl_receipt *items, const bool *renewed,
+                          size_t count, pawl_mono now)
 {
-    PAWLI_AUTO(pawl_messages) list = NULL;
+    size_t i = 0;
 
-    pawli_send_pump_lend(delivery);
-    pawl_status st = pawl_queue_owned(delivery->store, delivery->owner, &list, err);
-    pawli_send_pump_reclaim(delivery);
-    for (pawli_send_op *at = delivery->in_flight.first; st == PAWL_OK && at; at = at->next) {
-        if (at->lost || is_held(list, at->receipt))
+    for (pawli_send_op *at = delivery->in_flight.first; at; at = at->next) {
+        if (at->renew_at.us != now.us + RENEW_AGAIN_US)
+            continue; /* it was not due */
+        while (i < count && !receipt_equal(items[i], at->receipt))
+            i++;
+        if (i == count)
+            return;
+        if (renewed[i]) {
+            at->renew_at = pawli_mono_after(now, at->lease_us / 3);
+            at->lease_end = pawli_mono_after(now, at->lease_us); /* measured from before the call */
             continue;
+        }
         at->lost = true;
         if (at->send)
             pawli_transport_client_cancel(delivery->client, at->send);
     }
-    return st;
 }
 
 pawl_status pawli_delivery_renew(pawl_delivery *delivery, pawl_error *err)
 {
     PAWLI_AUTO_FREE pawl_receipt *items = NULL;
+    PAWLI_AUTO_FREE bool *renewed = NULL;
     pawl_mono now = pawli_mono_now();
-    size_t count = 0, changed = 0;
+    size_t count = 0;
     pawl_status st;
 
     if (pawli_delivery_renew_at(delivery).us > now.us)
         return PAWL_OK;
     items = calloc(delivery->in_flight.count + 1, sizeof *items);
-    if (!items)
+    renewed = calloc(delivery->in_flight.count + 1, sizeof *renewed);
+    if (!items || !renewed)
         return pawli_fail(err, PAWL_E_NOMEM, "out of memory for %zu leases",
                           delivery->in_flight.count);
     for (pawli_send_op *at = delivery->in_flight.first; at && count < PAWL_BATCH_MAX;
@@ -453,16 +455,10 @@ pawl_status pawli_delivery_renew(pawl_delivery *delivery, pawl_error *err)
         at->renew_at = pawli_mono_after(now, RENEW_AGAIN_US); /* unless the renewal succeeds */
     }
     pawli_send_pump_lend(delivery);
-    st = pawl_queue_renew(delivery->store, delivery->owner, items, count,
-                          delivery->options.lease_ms, &changed, err);
+    st = pawl_queue_renew_each(delivery->store, delivery->owner, items, count,
+                               delivery->options.lease_ms, renewed, NULL, err);
     pawli_send_pump_reclaim(delivery);
-    if (st != PAWL_OK)
-        return st;
-    for (pawli_send_op *at = delivery->in_flight.first; at; at = at->next) {
-        if (at->renew_at.us != now.us + RENEW_AGAIN_US)
-            continue;
-        at->renew_at = pawli_mono_after(now, at->lease_us / 3);
-        at->lease_end = pawli_mono_after(now, at->lease_us); /* measured from before the call */
-    }
-    return changed < count ? find_lost(delivery, err) : PAWL_OK;
+    if (st == PAWL_OK)
+        renewal_apply(delivery, items, renewed, count, now);
+    return st;
 }

@@ -166,7 +166,7 @@ const char *pawl_envelope_tracestate(const pawl_envelope *envelope)
 
 #define ATTEMPT_MAX 1000000
 
-static pawl_status no_memory(pawl_error *err)
+static pawl_status envelope_no_memory(pawl_error *err)
 {
     return pawli_fail(err, PAWL_E_NOMEM, "out of memory for an envelope");
 }
@@ -218,7 +218,7 @@ static pawl_status envelope_encode_fill(pawl_envelope *envelope, const pawl_mess
     envelope->payload = pawli_arena_copy(&envelope->arena, payload, envelope->payload_size);
     if (!envelope->payload ||
         !pawli_sha256(payload, envelope->payload_size, envelope->payload_hash))
-        return no_memory(err);
+        return envelope_no_memory(err);
     st = pawli_envelope_keep(envelope, id, &envelope->id, err);
     if (st == PAWL_OK)
         st = pawli_envelope_keep(envelope, timestamp, &envelope->timestamp, err);
@@ -273,7 +273,7 @@ static pawl_status copy_own_headers(pawl_envelope *envelope, const char *headers
     pawli_buffer_append(&whole, list->data + 1, list->size - 1); /* skip the first comma */
     pawli_buffer_text(&whole, "}");
     if (list->failed || whole.failed)
-        return no_memory(err);
+        return envelope_no_memory(err);
     st = pawli_envelope_keep(envelope, whole.data, &envelope->headers, err);
     if (st != PAWL_OK)
         return st;
@@ -333,7 +333,7 @@ static pawl_status envelope_encode_write_text(pawl_envelope *envelope, const paw
     append_headers(&buffer, envelope, own);
     envelope->text_size = buffer.size;
     envelope->text = pawli_buffer_take(&buffer);
-    return envelope->text ? PAWL_OK : no_memory(err);
+    return envelope->text ? PAWL_OK : envelope_no_memory(err);
 }
 
 pawl_status pawli_envelope_encode(const pawl_message *message, const pawli_envelope_options *given,
@@ -351,7 +351,7 @@ pawl_status pawli_envelope_encode(const pawl_message *message, const pawli_envel
         return st;
     envelope = calloc(1, sizeof *envelope);
     if (!envelope)
-        return no_memory(err);
+        return envelope_no_memory(err);
     st = envelope_encode_fill(envelope, message, &opts, err);
     if (st == PAWL_OK)
         st = copy_own_headers(envelope, pawl_message_headers(message), &own, err);

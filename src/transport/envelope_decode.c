@@ -15,7 +15,7 @@
 #define HEADER_MAX 255
 #define ATTEMPT_MAX 1000000
 
-static pawl_status no_memory(pawl_error *err)
+static pawl_status decode_no_memory(pawl_error *err)
 {
     return pawli_fail(err, PAWL_E_NOMEM, "out of memory for an envelope");
 }
@@ -88,10 +88,10 @@ static pawl_status read_outline(const pawli_buffer *buffer, json_t **ret_fields,
     json_t *fields;
 
     if (buffer->failed)
-        return no_memory(err);
+        return decode_no_memory(err);
     fields = json_loadb(buffer->data, buffer->size, JSON_REJECT_DUPLICATES, &problem);
     if (!fields && json_error_code(&problem) == json_error_out_of_memory)
-        return no_memory(err);
+        return decode_no_memory(err);
     if (!fields && json_error_code(&problem) == json_error_duplicate_key)
         return pawli_fail(err, PAWL_E_INVALID, "the envelope has a repeated name");
     if (!fields)
@@ -206,13 +206,13 @@ static pawl_status keep_own_headers(pawl_envelope *envelope, pawli_span headers,
         return st;
     pawli_buffer_text(&buffer, "}");
     if (buffer.failed)
-        return no_memory(err);
+        return decode_no_memory(err);
     buffer.data[0] = '{'; /* overwrites the first comma */
     return pawli_envelope_keep(envelope, buffer.data, &envelope->headers, err);
 }
 
-static pawl_status read_payload(pawl_envelope *envelope, const json_t *headers, pawli_span payload,
-                                pawl_error *err)
+static pawl_status decode_read_payload(pawl_envelope *envelope, const json_t *headers,
+                                       pawli_span payload, pawl_error *err)
 {
     const json_t *encoding = json_object_get(headers, "rf-payload-encoding");
     const char *name = json_string_value(encoding);
@@ -229,7 +229,7 @@ static pawl_status read_payload(pawl_envelope *envelope, const json_t *headers, 
         return st;
     return pawli_sha256(envelope->payload, envelope->payload_size, envelope->payload_hash)
                ? PAWL_OK
-               : no_memory(err);
+               : decode_no_memory(err);
 }
 
 static pawl_status envelope_decode_decode(pawl_envelope *envelope, pawl_error *err)
@@ -252,7 +252,7 @@ static pawl_status envelope_decode_decode(pawl_envelope *envelope, pawl_error *e
     if (st == PAWL_OK)
         st = keep_own_headers(envelope, at.headers, err);
     if (st == PAWL_OK)
-        st = read_payload(envelope, headers, at.payload, err);
+        st = decode_read_payload(envelope, headers, at.payload, err);
     json_decref(fields);
     return st;
 }
@@ -273,7 +273,7 @@ pawl_status pawl_envelope_decode(const void *text, size_t size, size_t max_bytes
     if (envelope)
         envelope->text = malloc(size + 1);
     if (!envelope || !envelope->text)
-        return no_memory(err);
+        return decode_no_memory(err);
     memcpy(envelope->text, text, size);
     envelope->text[size] = '\0';
     envelope->text_size = size;

@@ -29,7 +29,7 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-static bool is_hex(char c)
+static bool is_hex_digit(char c)
 {
     return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
 }
@@ -67,7 +67,7 @@ static bool walk_escape(walk *w)
     if (kind != 'u')
         return kind != '\0' && strchr("\"\\/bfnrt", kind) != NULL;
     for (int i = 0; i < 4; i++, w->at++)
-        if (w->at == w->end || !is_hex(*w->at))
+        if (w->at == w->end || !is_hex_digit(*w->at))
             return false;
     return true;
 }
@@ -205,7 +205,7 @@ bool pawli_members_begin(pawli_members *members, const char *text, size_t size, 
     return true;
 }
 
-static pawli_found at_end(walk *w)
+static pawli_found walk_at_end(walk *w)
 {
     skip_space(w);
     return w->at == w->end ? PAWLI_FOUND_END : PAWLI_FOUND_FAULT;
@@ -218,7 +218,7 @@ static pawli_found next_member(walk *w, const pawli_members *members, pawli_span
 
     skip_space(w);
     if (json_scan_take(w, '}'))
-        return at_end(w);
+        return walk_at_end(w);
     if (!members->first) {
         if (!json_scan_take(w, ','))
             return PAWLI_FOUND_FAULT;

@@ -183,7 +183,8 @@ static char *stored_error(const pawli_send_op *op, const char *error)
     return asprintf(&text, PAWLI_CONFIGURATION_ERROR "%s", error) < 0 ? NULL : text;
 }
 
-static void send_op_land(pawli_send_op *op, pawl_result result, const char *error, bool duplicate)
+static void send_op_complete(pawli_send_op *op, pawl_result result, const char *error,
+                             bool duplicate)
 {
     pawl_delivery *delivery = op->delivery;
 
@@ -306,10 +307,10 @@ static void send_op_give_back(pawli_send_op *op)
 {
     op->delay_ms = 0;
     op->cancelled = true;
-    send_op_land(op, PAWL_DEFER,
-                 op->late ? "its lease expired before the response arrived"
-                          : "the delivery was stopped before the response arrived",
-                 false);
+    send_op_complete(op, PAWL_DEFER,
+                     op->late ? "its lease expired before the response arrived"
+                              : "the delivery was stopped before the response arrived",
+                     false);
 }
 
 static void keep_payload(pawli_send_op *op, const pawl_send_report *outcome)
@@ -323,7 +324,7 @@ static void keep_payload(pawli_send_op *op, const pawl_send_report *outcome)
     op->payload_size = outcome->payload_size;
 }
 
-static void on_end(void *context, const pawl_send_report *outcome)
+static void send_op_on_end(void *context, const pawl_send_report *outcome)
 {
     pawli_send_op *op = context;
     pawl_mono now = pawli_mono_now();
@@ -348,7 +349,7 @@ static void on_end(void *context, const pawl_send_report *outcome)
         keep_payload(op, outcome);
     if (result == PAWL_DEFER)
         wait_for_breaker(op, now);
-    send_op_land(op, result, result == PAWL_DONE ? NULL : outcome->error, duplicate);
+    send_op_complete(op, result, result == PAWL_DONE ? NULL : outcome->error, duplicate);
 }
 
 /* ---- starting ---- */
@@ -372,12 +373,13 @@ static pawl_status send_op_send(pawli_send_op *op, const pawl_service *service, 
     request.url = url;
     request.service = service;
     request.envelope = op->envelope;
-    return pawli_transport_client_send(delivery->client, &request, on_end, op, &op->send, err);
+    return pawli_transport_client_send(delivery->client, &request, send_op_on_end, op, &op->send,
+                                       err);
 }
 
 /* Resolves the destination and starts the send. A send that cannot be started is completed:
  * deferred, unless the message itself is invalid. */
-static void take_off(pawli_send_op *op)
+static void send_op_start(pawli_send_op *op)
 {
     pawl_error err = PAWL_ERROR_INIT;
     const pawl_service *service = NULL;
@@ -393,7 +395,7 @@ static void take_off(pawli_send_op *op)
         return;
     op->unsendable = ours; /* because of the service map, not because memory ran out */
     ours = ours || st != PAWL_E_INVALID;
-    send_op_land(op, ours ? PAWL_DEFER : PAWL_FAIL, err.message, false);
+    send_op_complete(op, ours ? PAWL_DEFER : PAWL_FAIL, err.message, false);
 }
 
 /* A message may have a shorter lease of its own, which the store's clock determines. */
@@ -440,6 +442,6 @@ bool pawli_send_op_begin(pawl_delivery *delivery, pawli_claim_batch *batch,
     if (op->late)
         send_op_give_back(op);
     else
-        take_off(op);
+        send_op_start(op);
     return true;
 }

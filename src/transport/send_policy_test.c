@@ -5,7 +5,7 @@
 
 static const pawli_send_facts usual = {.breaker_was_closed = true, .count = PAWL_COUNT_ANSWERED};
 
-static pawl_send_report answer(int status)
+static pawl_send_report send_policy_answer(int status)
 {
     pawl_send_report outcome = PAWL_SEND_REPORT_INIT;
 
@@ -21,18 +21,18 @@ PAWL_TEST(a_response_counts_unless_its_status_means_retry_later)
     static const int counted[] = {0, 200, 204, 301, 500, 501, 505, 507, 599};
 
     for (size_t i = 0; i < sizeof later / sizeof later[0]; i++) {
-        pawl_send_report outcome = answer(later[i]);
+        pawl_send_report outcome = send_policy_answer(later[i]);
         assert_false(pawli_send_counts(&outcome, &usual));
     }
     for (size_t i = 0; i < sizeof counted / sizeof counted[0]; i++) {
-        pawl_send_report outcome = answer(counted[i]);
+        pawl_send_report outcome = send_policy_answer(counted[i]);
         assert_true(pawli_send_counts(&outcome, &usual));
     }
 }
 
 PAWL_TEST(a_pause_that_was_asked_for_and_a_probe_do_not_count)
 {
-    pawl_send_report outcome = answer(500);
+    pawl_send_report outcome = send_policy_answer(500);
     pawli_send_facts probe = usual;
 
     probe.breaker_was_closed = false;
@@ -60,7 +60,7 @@ PAWL_TEST(with_count_every_send_only_sends_that_never_began_are_not_counted)
     pawl_send_report outcome = PAWL_SEND_REPORT_INIT;
 
     assert_true(pawli_send_counts(&outcome, &all)); /* also as a probe, and without a connection */
-    outcome = answer(503);
+    outcome = send_policy_answer(503);
     outcome.retry_after_ms = 1000;
     assert_true(pawli_send_counts(&outcome, &all));
     outcome.sent = PAWL_SEND_CANCELLED;

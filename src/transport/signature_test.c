@@ -30,8 +30,8 @@ static pawli_signature_options at_noon(int scheme)
     return opts;
 }
 
-static pawl_status check(const pawl_envelope *envelope, const pawli_secrets *secrets, int scheme,
-                         int64_t seconds_later, pawl_error *err)
+static pawl_status signature_check(const pawl_envelope *envelope, const pawli_secrets *secrets,
+                                   int scheme, int64_t seconds_later, pawl_error *err)
 {
     pawli_signature_options opts = at_noon(scheme);
 
@@ -62,10 +62,11 @@ PAWL_TEST(a_valid_signature_is_accepted)
     const pawli_secrets *secrets = letter_secrets(LETTER_SECRET, NULL);
     pawl_error err = PAWL_ERROR_INIT;
 
-    assert_ok(check(signed_envelope(secrets, 2), secrets, 2, 0, &err), &err);
-    assert_ok(check(signed_envelope(secrets, 2), secrets, 1, 0, &err), &err);
-    assert_ok(check(signed_envelope(secrets, 1), secrets, 1, 0, &err), &err);
-    assert_status(PAWL_E_DENIED, check(signed_envelope(secrets, 1), secrets, 2, 0, &err), &err);
+    assert_ok(signature_check(signed_envelope(secrets, 2), secrets, 2, 0, &err), &err);
+    assert_ok(signature_check(signed_envelope(secrets, 2), secrets, 1, 0, &err), &err);
+    assert_ok(signature_check(signed_envelope(secrets, 1), secrets, 1, 0, &err), &err);
+    assert_status(PAWL_E_DENIED, signature_check(signed_envelope(secrets, 1), secrets, 2, 0, &err),
+                  &err);
 }
 
 PAWL_TEST(several_secrets_make_rotation_possible)
@@ -76,13 +77,13 @@ PAWL_TEST(several_secrets_make_rotation_possible)
     const pawli_secrets *fresh = letter_secrets(OTHER, NULL);
     pawl_error err = PAWL_ERROR_INIT;
 
-    assert_ok(check(signed_envelope(old, 2), both, 2, 0, &err), &err);
-    assert_ok(check(signed_envelope(both, 2), old, 2, 0, &err), &err);
-    assert_ok(check(signed_envelope(both, 2), turned, 2, 0, &err), &err);
-    assert_ok(check(signed_envelope(turned, 2), both, 2, 0, &err), &err);
-    assert_ok(check(signed_envelope(turned, 2), fresh, 2, 0, &err), &err);
-    assert_status(PAWL_E_DENIED, check(signed_envelope(old, 2), fresh, 2, 0, &err), &err);
-    assert_status(PAWL_E_DENIED, check(signed_envelope(fresh, 1), old, 1, 0, &err), &err);
+    assert_ok(signature_check(signed_envelope(old, 2), both, 2, 0, &err), &err);
+    assert_ok(signature_check(signed_envelope(both, 2), old, 2, 0, &err), &err);
+    assert_ok(signature_check(signed_envelope(both, 2), turned, 2, 0, &err), &err);
+    assert_ok(signature_check(signed_envelope(turned, 2), both, 2, 0, &err), &err);
+    assert_ok(signature_check(signed_envelope(turned, 2), fresh, 2, 0, &err), &err);
+    assert_status(PAWL_E_DENIED, signature_check(signed_envelope(old, 2), fresh, 2, 0, &err), &err);
+    assert_status(PAWL_E_DENIED, signature_check(signed_envelope(fresh, 1), old, 1, 0, &err), &err);
 }
 
 PAWL_TEST(old_and_future_signatures_are_refused)
@@ -91,15 +92,15 @@ PAWL_TEST(old_and_future_signatures_are_refused)
     const pawl_envelope *envelope = signed_envelope(secrets, 2);
     pawl_error err = PAWL_ERROR_INIT;
 
-    assert_ok(check(envelope, secrets, 2, 300, &err), &err);
-    assert_ok(check(envelope, secrets, 2, -300, &err), &err);
-    assert_status(PAWL_E_DENIED, check(envelope, secrets, 2, 301, &err), &err);
+    assert_ok(signature_check(envelope, secrets, 2, 300, &err), &err);
+    assert_ok(signature_check(envelope, secrets, 2, -300, &err), &err);
+    assert_status(PAWL_E_DENIED, signature_check(envelope, secrets, 2, 301, &err), &err);
     assert_non_null(strstr(err.message, "301 s old"));
-    assert_status(PAWL_E_DENIED, check(envelope, secrets, 2, -301, &err), &err);
+    assert_status(PAWL_E_DENIED, signature_check(envelope, secrets, 2, -301, &err), &err);
     assert_non_null(strstr(err.message, "future"));
     /* scheme 1 would match, too, but this is a scheme 2 signature */
-    assert_status(PAWL_E_DENIED, check(envelope, secrets, 1, 301, &err), &err);
-    assert_ok(check(signed_envelope(secrets, 1), secrets, 1, 1000000, &err), &err);
+    assert_status(PAWL_E_DENIED, signature_check(envelope, secrets, 1, 301, &err), &err);
+    assert_ok(signature_check(signed_envelope(secrets, 1), secrets, 1, 1000000, &err), &err);
     assert_status(PAWL_E_DENIED, pawli_signature_check(envelope, secrets, NULL, &err), &err);
 }
 
@@ -134,13 +135,13 @@ PAWL_TEST(every_signed_field_counts)
 
     for (size_t i = 0; i < sizeof changes / sizeof changes[0]; i++) {
         const pawl_envelope *changed = tampered(envelope, changes[i][0], changes[i][1]);
-        if (check(changed, secrets, 2, 0, &err) != PAWL_E_DENIED)
+        if (signature_check(changed, secrets, 2, 0, &err) != PAWL_E_DENIED)
             test_fail("%s became %s, and the signature still matched", changes[i][0],
                       changes[i][1]);
     }
     /* documented in docs/wire.md: attempt and own headers are not signed */
-    assert_ok(check(tampered(envelope, "\"rf-attempt\":\"1\"", "\"rf-attempt\":\"2\""), secrets, 2,
-                    0, &err),
+    assert_ok(signature_check(tampered(envelope, "\"rf-attempt\":\"1\"", "\"rf-attempt\":\"2\""),
+                              secrets, 2, 0, &err),
               &err);
 }
 
@@ -153,11 +154,11 @@ PAWL_TEST(fields_cannot_run_into_each_other)
 
     two = tampered(two, "inventory-service\"", "inventory-serviceO\"");
     two = tampered(two, "OrderApproved", "rderApproved");
-    assert_status(PAWL_E_DENIED, check(two, secrets, 2, 0, &err), &err);
+    assert_status(PAWL_E_DENIED, signature_check(two, secrets, 2, 0, &err), &err);
     /* scheme 1 cannot detect this: the reason for scheme 2 */
     one = tampered(one, "inventory-service\"", "inventory-serviceO\"");
     one = tampered(one, "OrderApproved", "rderApproved");
-    assert_ok(check(one, secrets, 1, 0, &err), &err);
+    assert_ok(signature_check(one, secrets, 1, 0, &err), &err);
 }
 
 PAWL_TEST(missing_and_malformed_signatures_are_refused)
@@ -168,17 +169,22 @@ PAWL_TEST(missing_and_malformed_signatures_are_refused)
     pawli_signature_options opts = at_noon(2);
     pawl_error err = PAWL_ERROR_INIT;
 
-    assert_status(PAWL_E_DENIED, check(signed_envelope(NULL, 2), secrets, 2, 0, &err), &err);
-    assert_status(PAWL_E_DENIED, check(tampered(envelope, hmac, ""), secrets, 2, 0, &err), &err);
-    assert_status(PAWL_E_DENIED, check(tampered(envelope, hmac, "AAAA"), secrets, 2, 0, &err),
+    assert_status(PAWL_E_DENIED, signature_check(signed_envelope(NULL, 2), secrets, 2, 0, &err),
                   &err);
-    assert_status(PAWL_E_DENIED, check(tampered(envelope, hmac, "!"), secrets, 2, 0, &err), &err);
+    assert_status(PAWL_E_DENIED, signature_check(tampered(envelope, hmac, ""), secrets, 2, 0, &err),
+                  &err);
     assert_status(PAWL_E_DENIED,
-                  check(tampered(envelope, hmac, test_note("%.43s", hmac)), secrets, 2, 0, &err),
+                  signature_check(tampered(envelope, hmac, "AAAA"), secrets, 2, 0, &err), &err);
+    assert_status(PAWL_E_DENIED,
+                  signature_check(tampered(envelope, hmac, "!"), secrets, 2, 0, &err), &err);
+    assert_status(
+        PAWL_E_DENIED,
+        signature_check(tampered(envelope, hmac, test_note("%.43s", hmac)), secrets, 2, 0, &err),
+        &err);
+    assert_status(PAWL_E_DENIED, signature_check(envelope, NULL, 2, 0, &err), &err);
+    assert_status(PAWL_E_DENIED, signature_check(envelope, letter_secrets(NULL, NULL), 2, 0, &err),
                   &err);
-    assert_status(PAWL_E_DENIED, check(envelope, NULL, 2, 0, &err), &err);
-    assert_status(PAWL_E_DENIED, check(envelope, letter_secrets(NULL, NULL), 2, 0, &err), &err);
-    assert_status(PAWL_E_INVALID, check(envelope, secrets, 3, 0, &err), &err);
+    assert_status(PAWL_E_INVALID, signature_check(envelope, secrets, 3, 0, &err), &err);
     opts.window_ms = 999;
     assert_status(PAWL_E_INVALID, pawli_signature_check(envelope, secrets, &opts, &err), &err);
     assert_status(PAWL_E_INVALID, pawli_signature_check(NULL, secrets, NULL, &err), &err);
@@ -206,7 +212,8 @@ static void assert_is_the_secret(const char *place)
 
     assert_ok(pawli_secrets_load(loaded, place, &err), &err);
     assert_int_equal(1, pawli_secrets_count(loaded));
-    assert_ok(check(signed_envelope(letter_secrets(LETTER_SECRET, NULL), 2), loaded, 2, 0, &err),
+    assert_ok(signature_check(signed_envelope(letter_secrets(LETTER_SECRET, NULL), 2), loaded, 2, 0,
+                              &err),
               &err);
 }
 

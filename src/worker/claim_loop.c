@@ -8,6 +8,7 @@
 
 #include "auto_stop.h"
 #include "fail.h"
+#include "finish.h"
 #include "store_private.h"
 #include "worker_private.h"
 #include "platform.h"
@@ -159,14 +160,15 @@ static pawl_status ack_and_claim(pawl_worker *worker, const pawl_claim_options *
                                  size_t *ret_acks, pawl_messages **ret_list, pawl_error *err)
 {
     const pawl_receipt *acks;
-    size_t acked = 0;
-    pawl_status st = pawli_result_batch_acks(worker, &acks, ret_acks, err);
+    bool *acked;
+    pawl_status st = pawli_result_batch_acks(worker, &acks, &acked, ret_acks, err);
 
     if (st != PAWL_OK)
         return st;
-    st = pawl_queue_ack_and_claim(worker->store, worker->owner, acks, *ret_acks,
-                                  worker->options.lease_ms, limit, options, &acked, ret_list, err);
-    pawli_result_batch_acked(worker, st, *ret_acks, acked);
+    st = pawli_queue_ack_and_claim(worker->store, worker->owner, acks, *ret_acks,
+                                   worker->options.lease_ms, limit, options,
+                                   (pawli_changed){.each = acked}, ret_list, err);
+    pawli_result_batch_acked(worker, st, *ret_acks);
     worker->claim_loop.in_doubt |= st == PAWL_E_IN_DOUBT;
     return st;
 }

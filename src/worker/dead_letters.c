@@ -7,6 +7,7 @@
 #include <pawl/topic.h>
 
 #include "fail.h"
+#include "finish.h"
 #include "thread_deadline.h"
 #include "worker_private.h"
 #include "platform.h"
@@ -125,17 +126,16 @@ pawl_status pawli_dead_letters_claim(pawl_worker *worker, size_t *ret_found, paw
 }
 
 pawl_status pawli_dead_letters_store(pawl_worker *worker, const pawl_task *sample,
-                                     const pawl_receipt *items, size_t count, size_t *ret_changed,
+                                     const pawl_receipt *items, size_t count, pawli_changed ret,
                                      pawl_error *err)
 {
     switch (pawli_task_result(sample)) {
     case PAWL_DONE:
-        return pawl_dead_done(worker->store, worker->owner, items, count, ret_changed, err);
+        return pawli_dead_done(worker->store, worker->owner, items, count, ret, err);
     case PAWL_RELEASE: /* the shortest delay allowed */
-        return pawl_dead_abandon(worker->store, worker->owner, items, count, NULL, 1, ret_changed,
-                                 err);
+        return pawli_dead_abandon(worker->store, worker->owner, items, count, NULL, 1, ret, err);
     default:
-        return pawl_dead_abandon(worker->store, worker->owner, items, count, sample->error,
-                                 sample->delay_ms, ret_changed, err);
+        return pawli_dead_abandon(worker->store, worker->owner, items, count, sample->error,
+                                  sample->delay_ms, ret, err);
     }
 }

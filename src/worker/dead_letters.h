@@ -10,6 +10,7 @@
 
 #include <stdatomic.h>
 
+#include "receipt_update.h"
 #include "task.h"
 
 /* Zero-initialize it. Used by the claim loop's thread. */
@@ -41,7 +42,7 @@ pawl_mono pawli_dead_letters_due(const pawl_worker *worker);
 pawl_status pawli_dead_letters_claim(pawl_worker *worker, size_t *ret_found, pawl_error *err);
 /* Stores the results of handlers, which are all equal to that of `sample`. */
 pawl_status pawli_dead_letters_store(pawl_worker *worker, const pawl_task *sample,
-                                     const pawl_receipt *items, size_t count, size_t *ret_changed,
+                                     const pawl_receipt *items, size_t count, pawli_changed ret,
                                      pawl_error *err);
 
 #endif

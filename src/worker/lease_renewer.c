@@ -8,9 +8,8 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include <pawl/dead.h>
-
 #include "fail.h"
+#include "finish.h"
 #include "lease_clock.h"
 #include "log.h"
 #include "platform.h"
@@ -30,15 +29,19 @@ static pawl_status renewal_make_room(pawli_lease_renewer *renewer, size_t count,
         return PAWL_OK;
     pawl_task **due = malloc(count * sizeof(pawl_task *));
     pawl_receipt *items = malloc(count * sizeof *items);
-    if (!due || !items) {
+    bool *renewed = malloc(count * sizeof *renewed);
+    if (!due || !items || !renewed) {
         free(due);
         free(items);
+        free(renewed);
         return pawli_fail(err, PAWL_E_NOMEM, "out of memory for renewing %zu leases", count);
     }
     free(renewer->due);
     free(renewer->items);
+    free(renewer->renewed);
     renewer->due = due;
     renewer->items = items;
+    renewer->renewed = renewed;
     renewer->room = count;
     return PAWL_OK;
 }
@@ -61,6 +64,7 @@ void pawli_lease_renewer_done(pawli_lease_renewer *renewer)
     renewer->fd = -1;
     free(renewer->due);
     free(renewer->items);
+    free(renewer->renewed);
 }
 
 /* ---- what is due; with the lock of pawli_inflight held ---- */
@@ -152,23 +156,17 @@ static pawl_mono renewal_next_check(pawl_worker *worker, pawl_mono now)
 
 /* ---- renewing ---- */
 
-static void renewal_renewed(pawl_worker *worker, pawl_task **tasks, size_t count,
-                            pawl_mono asked_at)
-{
-    pthread_mutex_lock(&worker->inflight.lock);
-    for (size_t i = 0; i < count; i++)
-        pawli_lease_start(tasks[i], asked_at);
-    pthread_mutex_unlock(&worker->inflight.lock);
-    pawli_worker_count(worker, &worker->stats.renewals, count);
-}
-
 /* Tasks whose result is being stored, or has been, are not lost. */
-static void renewal_refused(pawl_worker *worker, pawl_task **tasks, size_t count)
+static void renewal_renewed(pawl_worker *worker, pawl_task **tasks, const bool *renewed,
+                            size_t count, pawl_mono asked_at)
 {
     pthread_mutex_lock(&worker->inflight.lock);
-    for (size_t i = 0; i < count; i++)
-        if (!tasks[i]->gone && is_kept(tasks[i]))
+    for (size_t i = 0; i < count; i++) {
+        if (renewed[i])
+            pawli_lease_start(tasks[i], asked_at);
+        else if (!tasks[i]->gone && is_kept(tasks[i]))
             pawli_inflight_lose(&worker->inflight, tasks[i]);
+    }
     pthread_mutex_unlock(&worker->inflight.lock);
 }
 
@@ -186,43 +184,28 @@ static void renewal_failed(pawl_worker *worker, pawl_task **tasks, size_t count)
     pthread_mutex_unlock(&worker->inflight.lock);
 }
 
-static pawl_status renewal_ask(pawl_worker *worker, size_t first, size_t count, size_t *ret_changed,
-                               pawl_error *err)
-{
-    pawli_lease_renewer *renewer = &worker->renewer;
-
-    if (renewer->due[first]->dead)
-        return pawl_dead_renew(worker->store, worker->owner, renewer->items + first, count,
-                               worker->options.lease_ms, ret_changed, err);
-    return pawl_queue_renew(worker->store, worker->owner, renewer->items + first, count,
-                            worker->options.lease_ms, ret_changed, err);
-}
-
-/*
- * The store returns how many were renewed, not which: if some were not, the list is split until
- * they are found.
- */
 static pawl_status renewal_renew(pawl_worker *worker, size_t first, size_t count, pawl_error *err)
 {
-    pawl_task **tasks = worker->renewer.due + first;
+    pawli_lease_renewer *renewer = &worker->renewer;
+    pawl_task **tasks = renewer->due + first;
     pawl_mono asked_at = pawli_worker_now(worker);
     size_t changed = 0;
-    pawl_status st = renewal_ask(worker, first, count, &changed, err);
+    pawli_changed ret = {&changed, renewer->renewed};
+    pawl_status st;
 
+    if (tasks[0]->dead)
+        st = pawli_dead_renew(worker->store, worker->owner, renewer->items + first, count,
+                              worker->options.lease_ms, ret, err);
+    else
+        st = pawli_queue_renew(worker->store, worker->owner, renewer->items + first, count,
+                               worker->options.lease_ms, ret, err);
     if (st != PAWL_OK) {
         renewal_failed(worker, tasks, count);
         return st;
     }
-    if (changed >= count) {
-        renewal_renewed(worker, tasks, count, asked_at);
-    } else if (changed == 0) {
-        renewal_refused(worker, tasks, count);
-    } else {
-        st = renewal_renew(worker, first, count / 2, err);
-        pawl_status other = renewal_renew(worker, first + count / 2, count - count / 2, err);
-        st = st != PAWL_OK ? st : other;
-    }
-    return st;
+    renewal_renewed(worker, tasks, renewer->renewed, count, asked_at);
+    pawli_worker_count(worker, &worker->stats.renewals, changed);
+    return PAWL_OK;
 }
 
 /* Three attempts must fit into a lease, so none may wait for the store's whole timeout. */

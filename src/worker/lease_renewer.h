@@ -20,6 +20,7 @@ typedef struct pawli_lease_renewer {
     atomic_bool leave;
     pawl_task **due;     /* the tasks being renewed */
     pawl_receipt *items; /* their receipts */
+    bool *renewed;       /* whether the store has renewed them */
     size_t room;
 } pawli_lease_renewer;
 

@@ -27,7 +27,7 @@ const char *pawl_lease_loss_name(pawl_lease_loss loss)
 
 /* ---- clocks ---- */
 
-static int64_t ttl_us(const pawl_lease_runner *runner)
+static int64_t runner_ttl_us(const pawl_lease_runner *runner)
 {
     return runner->options.ttl_ms * 1000;
 }
@@ -63,8 +63,8 @@ static void runner_set_timer(int fd, pawl_mono at)
 
 static pawl_mono next_renewal(const pawl_lease_runner *runner, pawl_mono from)
 {
-    int64_t at_us = ttl_us(runner) / 100 * runner->options.renew_percent;
-    int64_t most_us = ttl_us(runner) / 100 * runner->options.jitter_percent;
+    int64_t at_us = runner_ttl_us(runner) / 100 * runner->options.renew_percent;
+    int64_t most_us = runner_ttl_us(runner) / 100 * runner->options.jitter_percent;
 
     if (!runner->options.by_steps && most_us > 0)
         at_us += (int64_t)(pawli_random_u64() % (uint64_t)(most_us + 1));
@@ -73,12 +73,12 @@ static pawl_mono next_renewal(const pawl_lease_runner *runner, pawl_mono from)
 
 void pawli_lease_runner_granted(pawl_lease_runner *runner, pawl_mono asked_at, pawl_wall expires_at)
 {
-    int64_t margin_us =
-        ttl_us(runner) / 100 > MARGIN_LEAST_US ? ttl_us(runner) / 100 : MARGIN_LEAST_US;
+    int64_t margin_us = runner_ttl_us(runner) / 100 > MARGIN_LEAST_US ? runner_ttl_us(runner) / 100
+                                                                      : MARGIN_LEAST_US;
 
     runner->failures = 0;
     runner->renew_at = next_renewal(runner, asked_at);
-    runner->deadline = pawli_mono_after(asked_at, ttl_us(runner) - margin_us);
+    runner->deadline = pawli_mono_after(asked_at, runner_ttl_us(runner) - margin_us);
     atomic_store(&runner->expires_at, expires_at.us);
     if (!runner->options.by_steps)
         runner_set_timer(runner->deadline_fd, runner->deadline);
@@ -94,7 +94,7 @@ static void runner_lose(pawl_lease_runner *runner, pawl_lease_loss loss)
     (void)eventfd_write(runner->lost_fd, 1);
 }
 
-static bool check_clock(pawl_lease_runner *runner)
+static bool runner_check_clock(pawl_lease_runner *runner)
 {
     if (pawli_lease_runner_now(runner).us >= runner->deadline.us)
         runner_lose(runner, PAWL_LEASE_LATE);
@@ -106,11 +106,12 @@ static bool check_clock(pawl_lease_runner *runner)
 static void note_renewal(pawl_lease_runner *runner, pawl_status st, pawl_mono asked_at,
                          const pawl_lease_grant *grant)
 {
-    int64_t retry_us = ttl_us(runner) / 20 > RETRY_LEAST_US ? ttl_us(runner) / 20 : RETRY_LEAST_US;
+    int64_t retry_us =
+        runner_ttl_us(runner) / 20 > RETRY_LEAST_US ? runner_ttl_us(runner) / 20 : RETRY_LEAST_US;
 
     if (st == PAWL_E_LOST)
         runner_lose(runner, PAWL_LEASE_REFUSED);
-    if (check_clock(runner))
+    if (runner_check_clock(runner))
         return;
     if (st == PAWL_OK) {
         pawli_lease_runner_granted(runner, asked_at, grant->expires_at);
@@ -126,7 +127,8 @@ static void note_renewal(pawl_lease_runner *runner, pawl_status st, pawl_mono as
 /* Three attempts must fit into the lease, and an attempt after its end is useless. */
 static void runner_limit_try(const pawl_lease_runner *runner, pawl_mono deadline)
 {
-    int64_t try_us = ttl_us(runner) / 6 > TRY_LEAST_US ? ttl_us(runner) / 6 : TRY_LEAST_US;
+    int64_t try_us =
+        runner_ttl_us(runner) / 6 > TRY_LEAST_US ? runner_ttl_us(runner) / 6 : TRY_LEAST_US;
     pawl_mono end = pawli_mono_after(pawli_mono_now(), try_us);
 
     if (!runner->options.by_steps && deadline.us < end.us)
@@ -143,7 +145,7 @@ static pawl_status runner_renew(pawl_lease_runner *runner, pawl_error *err)
 
     pthread_mutex_lock(&runner->renewing);
     pthread_mutex_lock(&runner->lock);
-    bool lost = check_clock(runner);
+    bool lost = runner_check_clock(runner);
     pawl_mono asked_at = pawli_lease_runner_now(runner);
     pawl_mono deadline = runner->deadline;
     pthread_mutex_unlock(&runner->lock);
@@ -180,7 +182,7 @@ static pawl_status runner_renew(pawl_lease_runner *runner, pawl_error *err)
 static bool runner_is_due(pawl_lease_runner *runner)
 {
     pthread_mutex_lock(&runner->lock);
-    bool lost = check_clock(runner);
+    bool lost = runner_check_clock(runner);
     bool due = !lost && runner->renew_at.us <= pawli_mono_now().us;
     if (!lost && !due)
         runner_set_timer(runner->alarm_fd, runner->renew_at.us < runner->deadline.us
@@ -250,7 +252,7 @@ bool pawl_lease_runner_lost(pawl_lease_runner *runner)
     if (!runner)
         return true;
     pthread_mutex_lock(&runner->lock);
-    bool lost = runner->stopped || check_clock(runner);
+    bool lost = runner->stopped || runner_check_clock(runner);
     pthread_mutex_unlock(&runner->lock);
     runner_report_loss(runner);
     return lost;

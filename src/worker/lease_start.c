@@ -174,7 +174,7 @@ pawl_status pawl_lease_runner_stop(pawl_lease_runner *runner, pawl_error *err)
     return st;
 }
 
-static void close_fd(int fd)
+static void lease_close_fd(int fd)
 {
     if (fd >= 0)
         close(fd);
@@ -186,11 +186,11 @@ void pawl_lease_runner_free(pawl_lease_runner *runner)
         return;
     if (!runner->stopped)
         (void)!pawl_lease_runner_stop(runner, NULL);
-    close_fd(runner->any_fd);
-    close_fd(runner->lost_fd);
-    close_fd(runner->deadline_fd);
-    close_fd(runner->wake_fd);
-    close_fd(runner->alarm_fd);
+    lease_close_fd(runner->any_fd);
+    lease_close_fd(runner->lost_fd);
+    lease_close_fd(runner->deadline_fd);
+    lease_close_fd(runner->wake_fd);
+    lease_close_fd(runner->alarm_fd);
     pthread_mutex_destroy(&runner->lock);
     pthread_mutex_destroy(&runner->renewing);
     free(runner->owner_name);

@@ -49,8 +49,8 @@ void pawli_maintenance_reset(pawli_maintenance *maintenance)
 /* ---- one task ---- */
 
 /* Prunes messages and leases that ended long enough ago. */
-static pawl_status maintenance_retain(pawl_worker *worker, pawli_maintenance_result *ret,
-                                      pawl_error *err)
+static pawl_status maintenance_prune(pawl_worker *worker, pawli_maintenance_result *ret,
+                                     pawl_error *err)
 {
     pawli_maintenance_result leases = {0};
     pawl_status st = pawl_queue_prune(worker->store, worker->options.retention_ms, &ret->changed,
@@ -76,7 +76,7 @@ static pawl_status maintenance_call(pawl_worker *worker, pawl_maintenance task_k
     case PAWL_MAINTENANCE_EXPIRE:
         return pawl_queue_expire(store, &ret->changed, &ret->scan, err);
     case PAWL_MAINTENANCE_PRUNE:
-        return maintenance_retain(worker, ret, err);
+        return maintenance_prune(worker, ret, err);
     case PAWL_MAINTENANCE_COMPACT_STATS:
         return pawl_queue_compact_stats(store, &ret->changed, &ret->scan, err);
     case PAWL_MAINTENANCE_CHECKPOINT:
@@ -163,8 +163,9 @@ static pawl_mono next_time(const pawl_worker *worker, pawl_maintenance task_kind
 /* ---- all tasks ---- */
 
 /* The task's next call: at once if it stopped at its limit. */
-static pawl_status do_one(pawl_worker *worker, pawl_maintenance task_kind, pawl_mono now,
-                          pawli_maintenance_result *ret_result, pawl_error *err)
+static pawl_status maintenance_run_task(pawl_worker *worker, pawl_maintenance task_kind,
+                                        pawl_mono now, pawli_maintenance_result *ret_result,
+                                        pawl_error *err)
 {
     pawl_status st = pawli_maintenance_run(worker, task_kind, ret_result, err);
     bool again = st == PAWL_OK && ret_result->scan.more;
@@ -184,8 +185,8 @@ static pawl_status step_once(pawl_worker *worker, pawl_mono now, size_t *ret_cha
         pawli_maintenance_result result;
         if (!is_done_here(worker, (pawl_maintenance)i) || worker->maintenance.due[i].us > now.us)
             continue;
-        pawl_status one =
-            do_one(worker, (pawl_maintenance)i, now, &result, st == PAWL_OK ? err : NULL);
+        pawl_status one = maintenance_run_task(worker, (pawl_maintenance)i, now, &result,
+                                               st == PAWL_OK ? err : NULL);
         *ret_changed += result.changed;
         *ret_more |= one == PAWL_OK && result.scan.more;
         if (st == PAWL_OK)
@@ -239,14 +240,14 @@ static bool maintenance_rest(pawli_maintenance *maintenance, pawl_mono until)
 }
 
 /* Calls each due task of this thread once, unless the thread must end. */
-static void do_due(pawl_worker *worker, int thread, pawl_mono now)
+static void maintenance_run_due(pawl_worker *worker, int thread, pawl_mono now)
 {
     pawli_maintenance_result result;
 
     for (int i = 0; i < PAWL_MAINTENANCE_COUNT; i++)
         if (thread_of((pawl_maintenance)i) == thread && is_done_here(worker, (pawl_maintenance)i) &&
             worker->maintenance.due[i].us <= now.us && !is_leaving(&worker->maintenance))
-            (void)do_one(worker, (pawl_maintenance)i, now, &result, NULL);
+            (void)maintenance_run_task(worker, (pawl_maintenance)i, now, &result, NULL);
 }
 
 /* Thread: its own. While the store is probably down, only the claim loop calls it. */
@@ -266,7 +267,7 @@ static void *maintenance_maintain(void *context)
             until = pawli_mono_after(now, 1000000);
             continue;
         }
-        do_due(worker, thread, now);
+        maintenance_run_due(worker, thread, now);
         until = maintenance_soonest(worker, thread, pawli_mono_now());
     }
     return NULL;

@@ -2,8 +2,6 @@
  * breaker. */
 #include "observer.h"
 
-#include <pawl/outbox.h>
-
 #include "log.h"
 #include "platform.h"
 #include "store_health.h"
@@ -35,47 +33,10 @@ static pawl_result observer_result(const pawl_task *task)
     return task->dead && result == PAWL_FAIL ? PAWL_RETRY : result;
 }
 
-static bool observer_fits(pawl_result result, pawl_state state)
+void pawli_observe_stored(pawl_worker *worker, const pawl_task *task, bool lost)
 {
-    switch (result) {
-    case PAWL_DONE:
-        return state == PAWL_STATE_DONE;
-    case PAWL_FAIL:
-        return state == PAWL_STATE_FAILED;
-    case PAWL_RETRY:
-        return state == PAWL_STATE_SCHEDULED || state == PAWL_STATE_READY ||
-               state == PAWL_STATE_FAILED;
-    default:
-        return state == PAWL_STATE_SCHEDULED || state == PAWL_STATE_READY;
-    }
-}
-
-/* The store returned how many results were too late, not which: read the message. */
-static pawl_result read_result(pawl_worker *worker, const pawl_task *task)
-{
-    pawl_result result = observer_result(task);
-    pawl_messages *one = NULL;
-
-    if (task->dead || pawl_outbox_get(worker->store, task->receipt.id, &one, NULL) != PAWL_OK)
-        return result;
-    if (!observer_fits(result, pawl_message_state(pawl_messages_at(one, 0))))
-        result = PAWL_LOST;
-    pawl_messages_free(one);
-    return result;
-}
-
-void pawli_observe_stored(pawl_worker *worker, const pawl_task *list, size_t count, size_t lost)
-{
-    if (!worker->options.observer.message)
-        return;
-    for (const pawl_task *task = list; task; task = task->next_in_line) {
-        if (lost == 0)
-            observer_report(worker, task, observer_result(task));
-        else if (lost >= count)
-            observer_report(worker, task, PAWL_LOST);
-        else
-            observer_report(worker, task, read_result(worker, task));
-    }
+    if (worker->options.observer.message)
+        observer_report(worker, task, lost ? PAWL_LOST : observer_result(task));
 }
 
 void pawli_observe_dropped(pawl_worker *worker, const pawl_task *task)

@@ -9,11 +9,8 @@
  * flight.
  */
 
-/*
- * The store accepted this list of `count` equal results, linked by `line`; `lost` of them changed
- * nothing.
- */
-void pawli_observe_stored(pawl_worker *worker, const pawl_task *list, size_t count, size_t lost);
+/* The store has the result; or, if it is `lost`, this worker no longer owned the message. */
+void pawli_observe_stored(pawl_worker *worker, const pawl_task *task, bool lost);
 /* The result of this task is not stored, or was rejected. */
 void pawli_observe_dropped(pawl_worker *worker, const pawl_task *task);
 /* The store has failed; NULL: it responds again. */

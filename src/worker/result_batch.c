@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "fail.h"
+#include "finish.h"
 #include "job_private.h"
 #include "log.h"
 #include "observer.h"
@@ -13,6 +14,7 @@
 void pawli_result_batch_done(pawli_result_batch *results)
 {
     free(results->items);
+    free(results->changed);
     *results = (pawli_result_batch){0};
 }
 
@@ -30,9 +32,11 @@ static pawl_status results_make_room(pawli_result_batch *results, pawl_error *er
     if (count <= results->room)
         return PAWL_OK;
     pawl_receipt *items = realloc(results->items, count * sizeof *items);
-    if (!items)
+    results->items = items ? items : results->items;
+    bool *changed = realloc(results->changed, count * sizeof *changed);
+    results->changed = changed ? changed : results->changed;
+    if (!items || !changed)
         return pawli_fail(err, PAWL_E_NOMEM, "out of memory for %zu results", count);
-    results->items = items;
     results->room = count;
     return PAWL_OK;
 }
@@ -163,23 +167,23 @@ static void put_back(pawli_result_batch *results, pawl_task *picked, bool doubt)
 }
 
 /* Tasks that were not changed, although no earlier attempt can have changed them, were lost. */
-static void results_settle(pawl_worker *worker, pawl_task *picked, size_t count, size_t changed)
+static void results_stored(pawl_worker *worker, pawl_task *picked, const bool *changed,
+                           size_t count)
 {
     int64_t *counter = counter_of(worker, picked);
-    size_t unsure = 0;
+    size_t lost = 0, i = 0;
     bool run = false;
 
     for (pawl_task *task = picked; task; task = task->next_in_line) {
-        unsure += task->doubt || pawli_task_acknowledged(task);
+        bool is_lost = !changed[i++] && !task->doubt && !pawli_task_acknowledged(task);
+        pawli_observe_stored(worker, task, is_lost);
+        lost += is_lost;
         run |= pawl_message_run_id(task->message) != 0;
     }
     if (run) /* another run of its job may be waiting */
         pawli_jobs_changed(worker->store);
-    size_t unchanged = count > changed ? count - changed : 0;
-    size_t lost = unchanged > unsure ? unchanged - unsure : 0;
     if (counter)
         pawli_worker_count(worker, counter, count - lost);
-    pawli_observe_stored(worker, picked, count, lost);
     pawli_inflight_remove_stored(&worker->inflight, picked);
     if (lost == 0)
         return;
@@ -227,7 +231,7 @@ static void drop_refused(pawl_worker *worker, pawl_task *task)
     pawli_inflight_remove_stored(&worker->inflight, task);
 }
 
-static pawl_status tell_output(pawl_worker *worker, const pawl_task *task, size_t *ret_changed,
+static pawl_status tell_output(pawl_worker *worker, const pawl_task *task, bool *ret_changed,
                                pawl_error *err)
 {
     pawl_status st = pawl_queue_ack_output(worker->store, worker->owner, task->receipt,
@@ -238,24 +242,26 @@ static pawl_status tell_output(pawl_worker *worker, const pawl_task *task, size_
 }
 
 static pawl_status results_tell(pawl_worker *worker, const pawl_task *sample,
-                                const pawl_receipt *items, size_t count, size_t *ret_changed,
+                                const pawl_receipt *items, size_t count, bool *ret_changed,
                                 pawl_error *err)
 {
+    pawli_changed ret = {.each = ret_changed};
+
     if (sample->dead)
-        return pawli_dead_letters_store(worker, sample, items, count, ret_changed, err);
+        return pawli_dead_letters_store(worker, sample, items, count, ret, err);
     switch (pawli_task_result(sample)) {
     case PAWL_DONE:
         if (sample->output.data)
             return tell_output(worker, sample, ret_changed, err);
-        return pawl_queue_ack(worker->store, worker->owner, items, count, ret_changed, err);
+        return pawli_queue_ack(worker->store, worker->owner, items, count, ret, err);
     case PAWL_RETRY:
-        return pawl_queue_abandon(worker->store, worker->owner, items, count, sample->error,
-                                  sample->delay_ms, ret_changed, err);
+        return pawli_queue_abandon(worker->store, worker->owner, items, count, sample->error,
+                                   sample->delay_ms, ret, err);
     case PAWL_FAIL:
-        return pawl_queue_fail(worker->store, worker->owner, items, count, sample->error,
-                               ret_changed, err);
+        return pawli_queue_fail(worker->store, worker->owner, items, count, sample->error, ret,
+                                err);
     default:
-        return pawl_queue_release(worker->store, worker->owner, items, count, ret_changed, err);
+        return pawli_queue_release(worker->store, worker->owner, items, count, ret, err);
     }
 }
 
@@ -264,15 +270,14 @@ static pawl_status results_tell(pawl_worker *worker, const pawl_task *sample,
 static pawl_status tell_refused(pawl_worker *worker, pawl_task *task, const pawl_error *why,
                                 pawl_error *err)
 {
-    bool had_words = task->error || task->output.data;
-    size_t changed = 0;
+    bool had_text = task->error || task->output.data, changed = false;
 
     results_strip(task);
     pawl_status st = results_tell(worker, task, &task->receipt, 1, &changed, err);
     if (st == PAWL_OK) {
-        if (had_words)
+        if (had_text)
             log_refusal(worker, task, true, why->message);
-        results_settle(worker, task, 1, changed);
+        results_stored(worker, task, &changed, 1);
     } else if (pawli_store_error_is_refusal(st)) {
         log_refusal(worker, task, false, why->message);
         drop_refused(worker, task);
@@ -300,12 +305,13 @@ static pawl_task *cut_after(pawl_task *list, size_t count)
 static pawl_status store_list(pawl_worker *worker, pawl_task *list, const pawl_receipt *items,
                               size_t count, pawl_error *err)
 {
-    size_t changed = 0, half = count / 2;
+    bool *changed = worker->claim_loop.results.changed;
+    size_t half = count / 2;
     pawl_error why = PAWL_ERROR_INIT;
-    pawl_status st = results_tell(worker, list, items, count, &changed, &why);
+    pawl_status st = results_tell(worker, list, items, count, changed, &why);
 
     if (st == PAWL_OK) {
-        results_settle(worker, list, count, changed);
+        results_stored(worker, list, changed, count);
         return PAWL_OK;
     }
     if (!pawli_store_error_is_refusal(st)) {
@@ -334,7 +340,7 @@ static pawl_status tell_like(pawl_worker *worker, const pawl_task *sample, pawl_
 }
 
 /* Whether it can be batched with other acknowledgements, and sent with a claim. */
-static bool is_ack(const pawl_task *task)
+static bool result_is_ack(const pawl_task *task)
 {
     return !task->dead && pawli_task_result(task) == PAWL_DONE && !task->output.data;
 }
@@ -343,7 +349,7 @@ static pawl_task *first_that_is(pawli_result_batch *results, bool ack)
 {
     pawl_task *task = results->list;
 
-    while (task && is_ack(task) != ack)
+    while (task && result_is_ack(task) != ack)
         task = task->next_in_line;
     return task;
 }
@@ -379,7 +385,7 @@ pawl_status pawli_result_batch_store_acks(pawl_worker *worker, pawl_error *err)
 /* ---- acknowledgements that are sent with a claim ---- */
 
 pawl_status pawli_result_batch_acks(pawl_worker *worker, const pawl_receipt **ret_items,
-                                    size_t *ret_count, pawl_error *err)
+                                    bool **ret_acked, size_t *ret_count, pawl_error *err)
 {
     pawli_result_batch *results = &worker->claim_loop.results;
     static const pawl_receipt none;
@@ -389,14 +395,15 @@ pawl_status pawli_result_batch_acks(pawl_worker *worker, const pawl_receipt **re
     if (st != PAWL_OK)
         return st;
     for (pawl_task *task = results->list; task && count < PAWL_BATCH_MAX; task = task->next_in_line)
-        if (is_ack(task))
+        if (result_is_ack(task))
             results->items[count++] = task->receipt;
     *ret_items = count > 0 ? results->items : &none;
+    *ret_acked = results->changed;
     *ret_count = count;
     return PAWL_OK;
 }
 
-void pawli_result_batch_acked(pawl_worker *worker, pawl_status st, size_t count, size_t acked)
+void pawli_result_batch_acked(pawl_worker *worker, pawl_status st, size_t count)
 {
     pawli_result_batch *results = &worker->claim_loop.results;
     pawl_task *sample = first_that_is(results, true);
@@ -405,7 +412,7 @@ void pawli_result_batch_acked(pawl_worker *worker, pawl_status st, size_t count,
         return;
     pawl_task *picked = results_pick(results, sample, &count);
     if (st == PAWL_OK)
-        results_settle(worker, picked, count, acked);
+        results_stored(worker, picked, results->changed, count);
     else
         put_back(results, picked, st == PAWL_E_IN_DOUBT);
 }

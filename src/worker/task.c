@@ -200,7 +200,7 @@ static void log_call(const pawl_task *task)
 }
 
 /* A handler that returns because it was cancelled has not failed. */
-static void log_failure(const pawl_task *task, pawli_cause cause)
+static void task_log_failure(const pawl_task *task, pawli_cause cause)
 {
     const pawl_log_sink *log = &task->worker->log;
     pawli_log_fields fields = {0};
@@ -243,7 +243,7 @@ void pawli_task_run(pawl_task *task)
     pawli_cause cause = cause_of(task);
     if (!task->error && cause == PAWLI_CAUSE_TIMEOUT)
         explain_delay(task);
-    log_failure(task, cause);
+    task_log_failure(task, cause);
 }
 
 void pawli_task_refuse(pawl_task *task)

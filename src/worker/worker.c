@@ -93,7 +93,7 @@ static pawl_status worker_check_options(const pawl_worker_options *options, pawl
     return st == PAWL_OK ? check_chores(options, err) : st;
 }
 
-/* ---- life ---- */
+/* ---- creating and freeing ---- */
 
 static pawl_status worker_fill(pawl_worker *worker, pawl_store *store,
                                const pawl_worker_options *options, pawl_error *err)

@@ -202,7 +202,7 @@ PAWL_TEST_ON(sqlite, two_sqlite_transactions_that_send_crosswise_are_serialized)
     for (int i = 0; i < 2; i++) {
         fixture_tx_exec(f, i, "PRAGMA busy_timeout = 100"); /* the application's, not pawl's */
         fixture_tx_exec(f, i, "BEGIN");
-        assert_ok(fixture_tx_wrap(f, i, fixture_store(f), &txs[i], &err), &err);
+        assert_ok(fixture_tx_foreign(f, i, fixture_store(f), &txs[i], &err), &err);
     }
     assert_ok(tx_send(txs[0], 0, &err), &err);
     st = tx_send(txs[1], 1, &err);

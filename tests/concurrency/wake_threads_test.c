@@ -67,7 +67,7 @@ static void enqueue_inside(fixture *f)
     pawl_error err = PAWL_ERROR_INIT;
     pawl_tx *tx = NULL;
 
-    assert_ok(fixture_tx_wrap(f, 0, fixture_store(f), &tx, &err), &err);
+    assert_ok(fixture_tx_foreign(f, 0, fixture_store(f), &tx, &err), &err);
     assert_ok(pawl_tx_enqueue(tx, &message, NULL, &err), &err);
 }
 

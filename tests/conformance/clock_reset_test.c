@@ -8,7 +8,7 @@ static void set_clock(fixture *f, int64_t ms)
     fixture_set(f, (pawl_wall){FIXTURE_START.us + ms * 1000});
 }
 
-static pawl_clock_reset reset(fixture *f, bool force)
+static pawl_clock_reset clock_reset_call(fixture *f, bool force)
 {
     pawl_clock_reset done = PAWL_CLOCK_RESET_INIT;
     pawl_error err = PAWL_ERROR_INIT;
@@ -39,9 +39,9 @@ PAWL_TEST(a_correct_clock_is_not_changed)
     fixture *f = fixture_open(NULL);
 
     fixture_send(f, "t", "x");
-    assert_false(reset(f, false).done);
+    assert_false(clock_reset_call(f, false).done);
     fixture_advance(f, MINUTE_MS);
-    assert_false(reset(f, true).done);
+    assert_false(clock_reset_call(f, true).done);
     assert_time(FIXTURE_START.us + MINUTE_MS * 1000, store_now(f));
 }
 
@@ -55,7 +55,7 @@ PAWL_TEST(delayed_messages_sent_while_the_clock_was_ahead_become_due_in_time)
     fixture_send(f, "t", "at once");
     after = send_in(f, "in a minute", MINUTE_MS);
     set_clock(f, 0);
-    pawl_clock_reset done = reset(f, false);
+    pawl_clock_reset done = clock_reset_call(f, false);
     assert_true(done.done);
     assert_int_equal(2 * HOUR_MS, done.ahead_ms);
     assert_time(FIXTURE_START.us, store_now(f));
@@ -82,7 +82,7 @@ PAWL_TEST(other_processes_follow_the_clock_that_was_set_back)
     set_clock(f, 0);
     fixture_restart_machine(f); /* so that the other one goes by what it remembers */
     assert_ok(pawl_store_now(other, &now, &err), &err);
-    reset(f, false);
+    clock_reset_call(f, false);
     assert_ok(pawl_store_now(other, &now, &err), &err);
     assert_time(FIXTURE_START.us, now);
     fixture_advance(f, MINUTE_MS);
@@ -108,7 +108,7 @@ PAWL_TEST(leased_messages_prevent_it_unless_forced)
     assert_false(done.done);
     assert_int_equal(1, done.owned);
     assert_int_equal(YEAR_MS, done.ahead_ms);
-    assert_true(reset(f, true).done);
+    assert_true(clock_reset_call(f, true).done);
     fixture_advance(f, HOUR_MS - 1000);
     assert_int_equal(0, queue_reap(f));
     fixture_advance(f, 1000);
@@ -125,7 +125,7 @@ PAWL_TEST(records_that_ended_while_the_clock_was_ahead_are_kept_for_the_retentio
     fixture_send(f, "t", "x");
     queue_ack(f, queue_owner(1), fixture_claim(f, queue_owner(1), HOUR_MS, 1));
     set_clock(f, 0);
-    reset(f, false);
+    clock_reset_call(f, false);
     assert_time(FIXTURE_START.us,
                 (pawl_wall){fixture_count(f, "SELECT {us:finished_at} FROM {outcome}")});
 }
@@ -141,7 +141,7 @@ PAWL_TEST(jobs_go_by_the_clock_that_was_set_back_and_repeat_nothing)
     set_clock(f, 10 * MINUTE_MS);
     assert_int_equal(1, job_tick(f).runs);
     set_clock(f, 30 * SECOND_MS);
-    reset(f, false);
+    clock_reset_call(f, false);
     job_tick(f);
     for (int i = 1; i < 10; i++)
         assert_int_equal(1, job_after(f, MINUTE_MS).runs);

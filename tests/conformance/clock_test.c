@@ -62,7 +62,7 @@ PAWL_TEST_ON(sqlite, sqlites_clock_is_never_below_a_stored_time)
 /* ---- SQLite: the wall clock was ahead ---- */
 
 /* The wall clock is a year ahead while one message is stored, and right again after that. */
-static void spoil(fixture *f)
+static void clock_spoil(fixture *f)
 {
     fixture_set(f, (pawl_wall){FIXTURE_START.us + YEAR_US});
     fixture_send(f, "spoilt", "x");
@@ -81,7 +81,7 @@ PAWL_TEST_ON(sqlite, time_goes_on_while_the_wall_clock_is_behind)
 {
     fixture *f = fixture_open(NULL);
 
-    spoil(f);
+    clock_spoil(f);
     send_later(f, 10 * SECOND_MS);
     assert_string_equal("x", queue_payloads(fixture_claim(f, queue_owner(1), SECOND_MS, 10)));
     fixture_advance(f, 10 * SECOND_MS);
@@ -99,7 +99,7 @@ PAWL_TEST_ON(sqlite, a_message_reads_as_expired_as_soon_as_its_time_has_passed)
     pawl_error err = PAWL_ERROR_INIT;
     pawl_messages *list = NULL;
 
-    spoil(f);
+    clock_spoil(f);
     message.expires_at = (pawl_wall){store_now(f).us + 10 * SECOND_MS * 1000};
     pawl_work_id id = queue_send(f, &message).work_id;
     fixture_advance(f, 10 * SECOND_MS);
@@ -116,7 +116,7 @@ PAWL_TEST_ON(sqlite, time_goes_on_in_every_process)
     pawl_error err = PAWL_ERROR_INIT;
     pawl_wall now = PAWL_TIME_UNSET;
 
-    spoil(f);
+    clock_spoil(f);
     fixture_advance(f, HOUR_MS);
     assert_ok(pawl_store_now(other, &now, &err), &err);
     assert_time(FIXTURE_START.us + YEAR_US + HOUR_MS * 1000, now);
@@ -129,7 +129,7 @@ PAWL_TEST_ON(sqlite, time_continues_after_a_reboot)
     fixture *f = fixture_open(NULL);
     int64_t ahead_us = FIXTURE_START.us + YEAR_US;
 
-    spoil(f);
+    clock_spoil(f);
     fixture_restart_machine(f);
     fixture_reopen(f);
     assert_time(ahead_us, store_now(f)); /* how long it was off is not known */
@@ -160,7 +160,7 @@ PAWL_TEST(a_wall_clock_that_is_right_again_is_followed)
 {
     fixture *f = fixture_open(NULL);
 
-    spoil(f);
+    clock_spoil(f);
     fixture_set(f, (pawl_wall){FIXTURE_START.us + YEAR_US + 1000000});
     assert_time(FIXTURE_START.us + YEAR_US + 1000000, store_now(f));
     fixture_advance(f, SECOND_MS);
@@ -173,7 +173,7 @@ PAWL_TEST_ON(sqlite, a_clock_that_is_ahead_is_an_error_in_the_log_once)
 
     store_now(f);
     assert_false(fixture_logged(f, PAWL_LOG_ERROR, "ahead"));
-    spoil(f);
+    clock_spoil(f);
     store_now(f);
     assert_true(fixture_logged(f, PAWL_LOG_ERROR, "--reset-clock"));
     assert_true(fixture_logged_field(f, "--reset-clock", "store", "sqlite"));

@@ -38,7 +38,7 @@ static pawl_schema_info deploy(fixture *f)
 }
 
 /* As an older release had them: what the outbox is counted with does not work. */
-static void spoil(fixture *f)
+static void deploy_spoil(fixture *f)
 {
     if (fixture_is_postgres(f))
         fixture_exec(f, "CREATE OR REPLACE FUNCTION {stats}(cap bigint DEFAULT 10000)"
@@ -75,7 +75,7 @@ PAWL_TEST(a_deployment_replaces_the_functions_and_views_of_an_older_release)
 
     assert_false(inspect(f).code_outdated);
     fixture_exec(f, "UPDATE {meta} SET code_release = 0, code_digest = 'older'");
-    spoil(f);
+    deploy_spoil(f);
     assert_true(is_spoilt(f));
     assert_true(inspect(f).code_outdated);
     assert_int_equal(inspect(f).library_version, deploy(f).version);
@@ -91,7 +91,7 @@ PAWL_TEST(other_functions_of_the_same_release_are_replaced_too)
     fixture *f = deployed();
 
     fixture_exec(f, "UPDATE {meta} SET code_digest = 'of a build on the way to this release'");
-    spoil(f);
+    deploy_spoil(f);
     assert_true(deploy(f).code_outdated);
     assert_false(is_spoilt(f));
 }
@@ -101,7 +101,7 @@ PAWL_TEST(functions_and_views_of_a_newer_release_are_kept)
     fixture *f = deployed();
 
     fixture_exec(f, "UPDATE {meta} SET code_release = code_release + 1, code_digest = 'newer'");
-    spoil(f);
+    deploy_spoil(f);
     assert_false(inspect(f).code_outdated);
     assert_false(deploy(f).code_outdated);
     assert_true(is_spoilt(f));
@@ -114,7 +114,7 @@ PAWL_TEST(functions_and_views_of_a_newer_schema_are_kept)
     fixture *f = deployed();
 
     fixture_exec(f, "UPDATE {meta} SET version = 999, code_release = 0, code_digest = ''");
-    spoil(f);
+    deploy_spoil(f);
     assert_false(deploy(f).code_outdated);
     assert_true(is_spoilt(f));
 }
@@ -206,7 +206,7 @@ PAWL_TEST_ON(postgres, objects_that_depend_on_a_row_type_are_not_dropped_with_it
     fixture_exec(f, "CREATE VIEW {theirs} AS SELECT c.lane FROM {claimed} c");
     fixture_exec(f, "ALTER VIEW {claimed} RENAME COLUMN lane TO kind");
     fixture_exec(f, "UPDATE {meta} SET code_digest = 'another'");
-    spoil(f);
+    deploy_spoil(f);
     assert_status(PAWL_E_STORE,
                   pawl_schema_deploy(fixture_url(f), fixture_store_options(f), NULL, &err), &err);
     assert_says(&err, "other objects depend on it");

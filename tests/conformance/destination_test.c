@@ -261,7 +261,7 @@ PAWL_TEST(a_claimant_can_have_destinations)
     pawl_claimant_free(claimant);
 }
 
-static void refuse(fixture *f, const pawl_claim_options *opts, const char *words)
+static void destination_refuse(fixture *f, const pawl_claim_options *opts, const char *words)
 {
     pawl_error err = PAWL_ERROR_INIT;
     pawl_messages *list = NULL;
@@ -283,23 +283,23 @@ PAWL_TEST(a_claim_with_bad_destinations_is_refused)
     pawl_messages *messages = NULL;
 
     opts.destination_count = 1;
-    refuse(f, &opts, "NULL");
+    destination_refuse(f, &opts, "NULL");
     opts.destinations = empty;
-    refuse(f, &opts, "destination 1");
+    destination_refuse(f, &opts, "destination 1");
     opts.destinations = bad;
-    refuse(f, &opts, "destination 1");
+    destination_refuse(f, &opts, "destination 1");
     opts.destinations = good;
     opts.destination_limits = zero;
-    refuse(f, &opts, "limit of destination 1");
+    destination_refuse(f, &opts, "limit of destination 1");
     opts.destination_limits = NULL;
     assert_int_equal(PAWL_E_INVALID, pawl_dead_claim(fixture_store(f), queue_owner(1), MINUTE_MS, 1,
                                                      &opts, &messages, &err));
     opts.destination_count = 0;
-    refuse(f, &opts, "1 to 1000");
+    destination_refuse(f, &opts, "1 to 1000");
     opts.destination_count = 1;
     opts.topics = good;
     opts.topic_count = 1;
-    refuse(f, &opts, "topics or destinations");
+    destination_refuse(f, &opts, "topics or destinations");
     assert_int_equal(PAWL_E_INVALID,
                      pawl_queue_destinations(fixture_store(f), NULL, 0, &list, &err));
     assert_int_equal(PAWL_E_INVALID,

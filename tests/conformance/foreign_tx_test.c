@@ -65,7 +65,7 @@ PAWL_TEST(pawl_neither_commits_nor_rolls_back)
     pawl_tx *tx = NULL;
 
     fixture_tx_exec(f, 0, fixture_is_postgres(f) ? "BEGIN" : "BEGIN IMMEDIATE");
-    assert_ok(fixture_tx_wrap(f, 0, fixture_store(f), &tx, &err), &err);
+    assert_ok(fixture_tx_foreign(f, 0, fixture_store(f), &tx, &err), &err);
     tx_send(tx, "t", "x");
     fixture_tx_exec(f, 0, "INSERT INTO {orders} VALUES (1)");
     assert_int_equal(0, fixture_count(f, "SELECT count(*) FROM {orders}"));
@@ -163,7 +163,7 @@ PAWL_TEST(a_handle_without_a_transaction_is_not_wrapped)
     pawl_tx *tx = NULL;
 
     fixture_tx_exec(f, 0, "SELECT 1");
-    assert_status(PAWL_E_MISUSE, fixture_tx_wrap(f, 0, fixture_store(f), &tx, &err), &err);
+    assert_status(PAWL_E_MISUSE, fixture_tx_foreign(f, 0, fixture_store(f), &tx, &err), &err);
     assert_null(tx);
     assert_says(&err, "transaction");
 }
@@ -176,7 +176,7 @@ PAWL_TEST(a_transaction_that_ended_cannot_be_used)
     pawl_tx *tx = NULL;
 
     fixture_tx_exec(f, 0, fixture_is_postgres(f) ? "BEGIN" : "BEGIN IMMEDIATE");
-    assert_ok(fixture_tx_wrap(f, 0, fixture_store(f), &tx, &err), &err);
+    assert_ok(fixture_tx_foreign(f, 0, fixture_store(f), &tx, &err), &err);
     fixture_tx_exec(f, 0, "COMMIT");
     assert_status(PAWL_E_MISUSE, pawl_tx_enqueue(tx, &message, NULL, &err), &err);
     assert_int_equal(0, fixture_count(f, "SELECT count(*) FROM {body}"));
@@ -191,10 +191,10 @@ PAWL_TEST(a_handle_of_another_engine_is_refused)
 
     if (fixture_is_postgres(f))
         assert_status(PAWL_E_UNSUPPORTED,
-                      pawl_tx_wrap_sqlite(fixture_store(f), (void *)&other, &tx, &err), &err);
+                      pawl_tx_foreign_sqlite(fixture_store(f), (void *)&other, &tx, &err), &err);
     else
         assert_status(PAWL_E_UNSUPPORTED,
-                      pawl_tx_wrap_postgres(fixture_store(f), (void *)&other, &tx, &err), &err);
+                      pawl_tx_foreign_postgres(fixture_store(f), (void *)&other, &tx, &err), &err);
     assert_null(tx);
 }
 
@@ -210,7 +210,7 @@ PAWL_TEST_ON(sqlite, a_handle_of_another_sqlite_file_is_refused)
 
     assert_int_equal(SQLITE_OK, sqlite3_open(test_note("%s/other.db", test_directory()), &other));
     assert_int_equal(SQLITE_OK, sqlite3_exec(other, "BEGIN IMMEDIATE", NULL, NULL, NULL));
-    st = pawl_tx_wrap_sqlite(fixture_store(f), other, &tx, &err);
+    st = pawl_tx_foreign_sqlite(fixture_store(f), other, &tx, &err);
     sqlite3_close(other);
     assert_status(PAWL_E_MISUSE, st, &err);
     assert_null(tx);
@@ -227,7 +227,7 @@ PAWL_TEST_ON(sqlite, a_transaction_that_read_an_old_state_must_start_again)
     fixture_tx_exec(f, 0, "BEGIN DEFERRED");
     fixture_tx_count(f, 0, "SELECT count(*) FROM {body}");
     fixture_send(f, "t", "meanwhile");
-    assert_ok(fixture_tx_wrap(f, 0, fixture_store(f), &tx, &err), &err);
+    assert_ok(fixture_tx_foreign(f, 0, fixture_store(f), &tx, &err), &err);
     assert_status(PAWL_E_TX_RESTART, pawl_tx_enqueue(tx, &message, NULL, &err), &err);
     assert_true(err.retryable);
     assert_says(&err, "BEGIN IMMEDIATE");
@@ -332,9 +332,10 @@ PAWL_TEST(a_wrapped_transaction_needs_all_its_arguments)
     pawl_message_spec message = queue_message("t", "x");
     pawl_tx *tx = NULL;
 
-    assert_status(PAWL_E_INVALID, pawl_tx_wrap_sqlite(NULL, NULL, &tx, &err), &err);
-    assert_status(PAWL_E_INVALID, pawl_tx_wrap_sqlite(fixture_store(f), NULL, &tx, &err), &err);
-    assert_status(PAWL_E_INVALID, pawl_tx_wrap_postgres(fixture_store(f), NULL, &tx, &err), &err);
+    assert_status(PAWL_E_INVALID, pawl_tx_foreign_sqlite(NULL, NULL, &tx, &err), &err);
+    assert_status(PAWL_E_INVALID, pawl_tx_foreign_sqlite(fixture_store(f), NULL, &tx, &err), &err);
+    assert_status(PAWL_E_INVALID, pawl_tx_foreign_postgres(fixture_store(f), NULL, &tx, &err),
+                  &err);
     assert_status(PAWL_E_INVALID, pawl_tx_enqueue(NULL, &message, NULL, &err), &err);
     pawl_tx_free(NULL);
     pawl_tx_committed(NULL);

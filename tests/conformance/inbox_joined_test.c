@@ -78,7 +78,7 @@ PAWL_TEST_ON(postgres, an_old_snapshot_never_processes_twice)
     fixture_tx_exec(f, 0, "BEGIN ISOLATION LEVEL REPEATABLE READ");
     fixture_tx_exec(f, 0, "SELECT count(*) FROM {inbox_record}");
     inbox_done(inbox_begin(f, "1", NULL), "r");
-    assert_ok(fixture_tx_wrap(f, 0, fixture_store(f), &tx, &err), &err);
+    assert_ok(fixture_tx_foreign(f, 0, fixture_store(f), &tx, &err), &err);
     st = pawl_tx_inbox_begin(tx, "shop", "1", NULL, NULL, &arrival, &err);
     assert_status(PAWL_E_SERIALIZATION, st, &err);
     assert_null(arrival);

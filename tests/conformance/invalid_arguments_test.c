@@ -8,7 +8,8 @@
 #include <unistd.h>
 
 /* Alone, in the middle of a batch and in a transaction: refused, named, without a trace. */
-static void refuse(fixture *f, const pawl_message_spec *bad, pawl_status expected, const char *says)
+static void invalid_arguments_refuse(fixture *f, const pawl_message_spec *bad, pawl_status expected,
+                                     const char *says)
 {
     pawl_error err = PAWL_ERROR_INIT;
     pawl_message_spec batch[3] = {queue_message("t", "x"), *bad, queue_message("t", "y")};
@@ -53,7 +54,7 @@ PAWL_TEST(a_topic_has_1_to_255_characters_of_utf8)
     for (size_t i = 0; i < COUNT_OF(bad); i++) {
         pawl_message_spec message = queue_message(bad[i], "x");
 
-        refuse(f, &message, PAWL_E_INVALID, "topic");
+        invalid_arguments_refuse(f, &message, PAWL_E_INVALID, "topic");
     }
 }
 
@@ -62,9 +63,9 @@ PAWL_TEST(a_payload_is_never_null)
     fixture *f = fixture_open(NULL);
     pawl_message_spec message = queue_message("t", NULL);
 
-    refuse(f, &message, PAWL_E_INVALID, "payload");
+    invalid_arguments_refuse(f, &message, PAWL_E_INVALID, "payload");
     message.payload_size = 5;
-    refuse(f, &message, PAWL_E_INVALID, "payload");
+    invalid_arguments_refuse(f, &message, PAWL_E_INVALID, "payload");
 }
 
 PAWL_TEST(a_payload_beyond_the_engines_limit_is_not_read)
@@ -78,7 +79,7 @@ PAWL_TEST(a_payload_beyond_the_engines_limit_is_not_read)
     assert_true(payload != MAP_FAILED);
     message.payload = payload;
     message.payload_size = size;
-    refuse(f, &message, PAWL_E_TOO_LARGE, "payload");
+    invalid_arguments_refuse(f, &message, PAWL_E_TOO_LARGE, "payload");
     munmap(payload, size);
 }
 
@@ -88,9 +89,9 @@ PAWL_TEST(a_correlation_id_has_255_characters_of_utf8_at_most)
     pawl_message_spec message = queue_message("t", "x");
 
     message.correlation_id = repeated("x", 256);
-    refuse(f, &message, PAWL_E_INVALID, "correlation");
+    invalid_arguments_refuse(f, &message, PAWL_E_INVALID, "correlation");
     message.correlation_id = "\xFF";
-    refuse(f, &message, PAWL_E_INVALID, "correlation");
+    invalid_arguments_refuse(f, &message, PAWL_E_INVALID, "correlation");
 }
 
 PAWL_TEST(headers_are_a_json_object)
@@ -103,7 +104,7 @@ PAWL_TEST(headers_are_a_json_object)
         pawl_message_spec message = queue_message("t", "x");
 
         message.headers = bad[i];
-        refuse(f, &message, PAWL_E_INVALID, "headers");
+        invalid_arguments_refuse(f, &message, PAWL_E_INVALID, "headers");
     }
 }
 
@@ -113,11 +114,11 @@ PAWL_TEST(a_destination_has_a_text_of_limited_length)
     pawl_message_spec message = queue_message("t", "x");
 
     message.destination = "";
-    refuse(f, &message, PAWL_E_INVALID, "destination");
+    invalid_arguments_refuse(f, &message, PAWL_E_INVALID, "destination");
     message.destination = repeated("x", PAWL_DESTINATION_MAX + 1);
-    refuse(f, &message, PAWL_E_INVALID, "destination");
+    invalid_arguments_refuse(f, &message, PAWL_E_INVALID, "destination");
     message.destination = "\x80";
-    refuse(f, &message, PAWL_E_INVALID, "destination");
+    invalid_arguments_refuse(f, &message, PAWL_E_INVALID, "destination");
 }
 
 PAWL_TEST(numbers_of_a_message_are_in_range)
@@ -126,29 +127,29 @@ PAWL_TEST(numbers_of_a_message_are_in_range)
     pawl_message_spec good = queue_message("t", "x"), message = good;
 
     message.priority = 10;
-    refuse(f, &message, PAWL_E_INVALID, "priority");
+    invalid_arguments_refuse(f, &message, PAWL_E_INVALID, "priority");
     message.priority = -1;
-    refuse(f, &message, PAWL_E_INVALID, "priority");
+    invalid_arguments_refuse(f, &message, PAWL_E_INVALID, "priority");
     message = good;
     message.type = (pawl_type)4;
-    refuse(f, &message, PAWL_E_INVALID, "type");
+    invalid_arguments_refuse(f, &message, PAWL_E_INVALID, "type");
     message = good;
     message.max_attempts = -1;
-    refuse(f, &message, PAWL_E_INVALID, "max_attempts");
+    invalid_arguments_refuse(f, &message, PAWL_E_INVALID, "max_attempts");
     message.max_attempts = 1001;
-    refuse(f, &message, PAWL_E_INVALID, "max_attempts");
+    invalid_arguments_refuse(f, &message, PAWL_E_INVALID, "max_attempts");
     message = good;
     message.backoff = (pawl_backoff){1000, 500, 0};
-    refuse(f, &message, PAWL_E_INVALID, "backoff");
+    invalid_arguments_refuse(f, &message, PAWL_E_INVALID, "backoff");
     message.backoff = (pawl_backoff){-1, 500, 0};
-    refuse(f, &message, PAWL_E_INVALID, "backoff");
+    invalid_arguments_refuse(f, &message, PAWL_E_INVALID, "backoff");
     message.backoff = (pawl_backoff){10, 500, -2};
-    refuse(f, &message, PAWL_E_INVALID, "backoff");
+    invalid_arguments_refuse(f, &message, PAWL_E_INVALID, "backoff");
     message.backoff = (pawl_backoff){0, 500, 0};
-    refuse(f, &message, PAWL_E_INVALID, "backoff");
+    invalid_arguments_refuse(f, &message, PAWL_E_INVALID, "backoff");
     message = good;
     message.count = (pawl_count)3;
-    refuse(f, &message, PAWL_E_INVALID, "count");
+    invalid_arguments_refuse(f, &message, PAWL_E_INVALID, "count");
 }
 
 PAWL_TEST(times_of_a_message_are_in_range)
@@ -157,29 +158,29 @@ PAWL_TEST(times_of_a_message_are_in_range)
     pawl_message_spec good = queue_message("t", "x"), message = good;
 
     message.delay_ms = -1;
-    refuse(f, &message, PAWL_E_INVALID, "delay_ms");
+    invalid_arguments_refuse(f, &message, PAWL_E_INVALID, "delay_ms");
     message.delay_ms = INT64_MAX;
-    refuse(f, &message, PAWL_E_INVALID, "delay_ms");
+    invalid_arguments_refuse(f, &message, PAWL_E_INVALID, "delay_ms");
     message.delay_ms = 1;
     message.due_at = FIXTURE_START;
-    refuse(f, &message, PAWL_E_INVALID, "due_at");
+    invalid_arguments_refuse(f, &message, PAWL_E_INVALID, "due_at");
     message = good;
     message.due_at = (pawl_wall){INT64_MAX};
-    refuse(f, &message, PAWL_E_INVALID, "due_at");
+    invalid_arguments_refuse(f, &message, PAWL_E_INVALID, "due_at");
     message.due_at = (pawl_wall){INT64_MIN};
-    refuse(f, &message, PAWL_E_INVALID, "due_at");
+    invalid_arguments_refuse(f, &message, PAWL_E_INVALID, "due_at");
     message = good;
     message.expires_at = (pawl_wall){-1};
-    refuse(f, &message, PAWL_E_INVALID, "expires_at");
+    invalid_arguments_refuse(f, &message, PAWL_E_INVALID, "expires_at");
     message.expires_at = (pawl_wall){INT64_MAX};
-    refuse(f, &message, PAWL_E_INVALID, "expires_at");
+    invalid_arguments_refuse(f, &message, PAWL_E_INVALID, "expires_at");
     message.expires_at = message.due_at = FIXTURE_START;
-    refuse(f, &message, PAWL_E_INVALID, "expires_at");
+    invalid_arguments_refuse(f, &message, PAWL_E_INVALID, "expires_at");
     message = good;
     message.lease_ms = -1;
-    refuse(f, &message, PAWL_E_INVALID, "lease_ms");
+    invalid_arguments_refuse(f, &message, PAWL_E_INVALID, "lease_ms");
     message.lease_ms = 8 * DAY_MS;
-    refuse(f, &message, PAWL_E_INVALID, "lease_ms");
+    invalid_arguments_refuse(f, &message, PAWL_E_INVALID, "lease_ms");
 }
 
 PAWL_TEST(the_extremes_that_are_allowed_work)

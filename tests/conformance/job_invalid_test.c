@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-static void refuse(fixture *f, const pawl_job_definition *job, const char *says)
+static void job_invalid_refuse(fixture *f, const pawl_job_definition *job, const char *says)
 {
     pawl_error err = PAWL_ERROR_INIT;
     bool created = true;
@@ -30,13 +30,13 @@ PAWL_TEST(schedules_and_zones_that_cannot_be)
 
     for (size_t i = 0; i < COUNT_OF(bad); i++) {
         job = job_define("j", bad[i].schedule);
-        refuse(f, &job, bad[i].says);
+        job_invalid_refuse(f, &job, bad[i].says);
     }
     job = job_define("j", NULL);
-    refuse(f, &job, "schedule");
+    job_invalid_refuse(f, &job, "schedule");
     job = job_define("j", "@daily");
     job.zone = "Mars/Olympus";
-    refuse(f, &job, "Mars/Olympus");
+    job_invalid_refuse(f, &job, "Mars/Olympus");
 }
 
 PAWL_TEST(names_of_1_to_100_characters)
@@ -45,15 +45,15 @@ PAWL_TEST(names_of_1_to_100_characters)
     char name[PAWL_JOB_NAME_MAX * 2 + 2];
     pawl_job_definition job = job_define("", "@daily");
 
-    refuse(f, &job, "1 to 100");
+    job_invalid_refuse(f, &job, "1 to 100");
     job.name = NULL;
-    refuse(f, &job, "1 to 100");
+    job_invalid_refuse(f, &job, "1 to 100");
     job.name = "\xff";
-    refuse(f, &job, "UTF-8");
+    job_invalid_refuse(f, &job, "UTF-8");
     memset(name, 'x', 101);
     name[101] = '\0';
     job.name = name;
-    refuse(f, &job, "101 characters");
+    job_invalid_refuse(f, &job, "101 characters");
     for (int i = 0; i < 100; i++)
         memcpy(name + 2 * i, "ä", 2);
     name[200] = '\0';
@@ -70,7 +70,7 @@ PAWL_TEST(numbers_out_of_range)
     do {                                                                                           \
         pawl_job_definition wrong = job;                                                           \
         wrong.field = (value);                                                                     \
-        refuse(f, &wrong, says);                                                                   \
+        job_invalid_refuse(f, &wrong, says);                                                       \
     } while (0)
     REFUSED(misfire_grace_ms, -1, "misfire_grace_ms");
     REFUSED(jitter_ms, -1, "jitter_ms");

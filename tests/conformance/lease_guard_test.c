@@ -93,7 +93,7 @@ PAWL_TEST(the_guard_needs_a_transaction_that_is_open)
     pawl_tx *tx = NULL;
 
     fixture_tx_exec(f, 1, fixture_is_postgres(f) ? "BEGIN" : "BEGIN IMMEDIATE");
-    assert_ok(fixture_tx_wrap(f, 1, fixture_store(f), &tx, &err), &err);
+    assert_ok(fixture_tx_foreign(f, 1, fixture_store(f), &tx, &err), &err);
     fixture_tx_exec(f, 1, "COMMIT");
     assert_status(PAWL_E_MISUSE, pawl_lease_guard(tx, "it", fence, &err), &err);
 }
@@ -111,7 +111,7 @@ PAWL_TEST(an_old_snapshot_does_not_pass)
     assert_int_equal(1, fixture_tx_count(f, 1, "SELECT count(*) FROM {lease}"));
     assert_int_equal(PAWL_OK, lease_force(f, "it"));
     lease_take(f, "it", 2);
-    assert_ok(fixture_tx_wrap(f, 1, fixture_store(f), &tx, &err), &err);
+    assert_ok(fixture_tx_foreign(f, 1, fixture_store(f), &tx, &err), &err);
     assert_int_equal(fixture_is_postgres(f) ? PAWL_E_SERIALIZATION : PAWL_E_TX_RESTART,
                      pawl_lease_guard(tx, "it", fence, &err));
     fixture_tx_exec(f, 1, "ROLLBACK");

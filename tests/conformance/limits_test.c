@@ -5,7 +5,7 @@
 #include "queue_fixture.h"
 
 /* A job written by hand with one column set; the rest is at its default. */
-static bool refused(fixture *f, const char *column, const char *value)
+static bool limits_refused(fixture *f, const char *column, const char *value)
 {
     return fixture_refuses(
         f, "INSERT INTO {job} (name, schedule, topic, %s) VALUES ('j', '@daily', 't', %s)", column,
@@ -15,9 +15,9 @@ static bool refused(fixture *f, const char *column, const char *value)
 static void assert_bounds(fixture *f, const char *column, const char *least, const char *below,
                           const char *most, const char *above)
 {
-    if (refused(f, column, least) || refused(f, column, most))
+    if (limits_refused(f, column, least) || limits_refused(f, column, most))
         test_fail("%s: a value within its bounds is refused", column);
-    if ((below && !refused(f, column, below)) || !refused(f, column, above))
+    if ((below && !limits_refused(f, column, below)) || !limits_refused(f, column, above))
         test_fail("%s: a value outside its bounds is accepted", column);
 }
 
@@ -98,8 +98,10 @@ PAWL_TEST(texts_of_a_job_have_the_same_bounds)
     assert_bounds(f, "destination", "'x'", "''", text_of(f, "x", PAWLI_DESTINATION_MAX),
                   text_of(f, "x", PAWLI_DESTINATION_MAX + 1));
     /* Bytes: half as many characters of two. */
-    assert_true(refused(f, "destination", text_of(f, "\xC3\xBC", PAWLI_DESTINATION_MAX / 2 + 1)));
-    assert_false(refused(f, "destination", text_of(f, "\xC3\xBC", PAWLI_DESTINATION_MAX / 2)));
+    assert_true(
+        limits_refused(f, "destination", text_of(f, "\xC3\xBC", PAWLI_DESTINATION_MAX / 2 + 1)));
+    assert_false(
+        limits_refused(f, "destination", text_of(f, "\xC3\xBC", PAWLI_DESTINATION_MAX / 2)));
 }
 
 PAWL_TEST(headers_are_the_same_on_both_engines)
@@ -108,9 +110,9 @@ PAWL_TEST(headers_are_the_same_on_both_engines)
     fixture *f = fixture_open(NULL);
 
     for (size_t i = 0; i < COUNT_OF(bad); i++)
-        if (!refused(f, "headers", bad[i]))
+        if (!limits_refused(f, "headers", bad[i]))
             test_fail("headers %s are accepted", bad[i]);
-    assert_false(refused(f, "headers", "'{\"a\": \"\\\\u0000\"}'"));
+    assert_false(limits_refused(f, "headers", "'{\"a\": \"\\\\u0000\"}'"));
 }
 
 PAWL_TEST(the_longest_names_are_stored_and_found)

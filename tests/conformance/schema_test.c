@@ -18,7 +18,7 @@ static pawl_schema_info inspect(fixture *f)
 }
 
 /* The store must refuse to open. */
-static pawl_error refused(fixture *f, pawl_status expected)
+static pawl_error schema_refused(fixture *f, pawl_status expected)
 {
     pawl_error err = PAWL_ERROR_INIT;
     pawl_store *store = NULL;
@@ -36,7 +36,7 @@ PAWL_TEST(opening_never_creates_the_schema_unless_asked)
 
     fixture_exec(f, "CREATE TABLE %s (n integer)",
                  fixture_is_postgres(f) ? "pg_temp.theirs" : "theirs");
-    err = refused(f, PAWL_E_NO_SCHEMA);
+    err = schema_refused(f, PAWL_E_NO_SCHEMA);
     assert_says(&err, "pawl init");
     assert_false(err.retryable);
     assert_int_equal(0, inspect(f).version);
@@ -104,7 +104,7 @@ PAWL_TEST(a_schema_that_needs_a_newer_library_is_refused)
 
     fixture_deploy(f);
     fixture_exec(f, "UPDATE {meta} SET version = 999, compatible_from = 999");
-    err = refused(f, PAWL_E_INCOMPATIBLE);
+    err = schema_refused(f, PAWL_E_INCOMPATIBLE);
     assert_says(&err, "999");
     assert_int_equal(999, inspect(f).version);
     assert_status(PAWL_E_INCOMPATIBLE,
@@ -133,7 +133,7 @@ PAWL_TEST(tables_of_another_program_are_not_used)
     if (fixture_is_postgres(f))
         fixture_exec(f, "CREATE SCHEMA %s", fixture_store_options(f)->schema);
     fixture_exec(f, "CREATE TABLE {meta} (key text, value text)");
-    refused(f, PAWL_E_NOT_OURS);
+    schema_refused(f, PAWL_E_NOT_OURS);
     assert_status(PAWL_E_NOT_OURS,
                   pawl_schema_deploy(fixture_url(f), fixture_store_options(f), NULL, &err), &err);
     assert_int_equal(0, fixture_count(f, "SELECT count(*) FROM {meta}"));

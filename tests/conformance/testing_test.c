@@ -283,8 +283,8 @@ PAWL_TEST(the_clock_goes_forwards_and_only_where_there_is_one)
     assert_true(now.us > PAWL_TESTING_START.us);
 }
 
-static void refuse(const char *url, const pawl_store_options *store, pawl_status expected,
-                   const char *text)
+static void testing_refuse(const char *url, const pawl_store_options *store, pawl_status expected,
+                           const char *text)
 {
     pawl_testing_options opts = PAWL_TESTING_OPTIONS_INIT;
     pawl_error err = PAWL_ERROR_INIT;
@@ -309,19 +309,19 @@ PAWL_TEST(a_store_that_cannot_be_created_reports_why_and_leaves_nothing)
     pawl_store_options store = PAWL_STORE_OPTIONS_INIT;
 
     const char *own = use_own_directory();
-    refuse("", NULL, PAWL_E_INVALID, "URL is missing");
-    refuse("mysql://host/x", NULL, PAWL_E_INVALID, "no known kind");
+    testing_refuse("", NULL, PAWL_E_INVALID, "URL is missing");
+    testing_refuse("mysql://host/x", NULL, PAWL_E_INVALID, "no known kind");
     if (is_postgres()) {
-        refuse("host=/nowhere/at/all dbname=x", NULL, PAWL_E_UNAVAILABLE, "");
-        refuse("postgresql://host:notaport/x", NULL, PAWL_E_INVALID, "");
+        testing_refuse("host=/nowhere/at/all dbname=x", NULL, PAWL_E_UNAVAILABLE, "");
+        testing_refuse("postgresql://host:notaport/x", NULL, PAWL_E_INVALID, "");
     } else {
-        refuse("sqlite:important.db", NULL, PAWL_E_INVALID, "its own file");
+        testing_refuse("sqlite:important.db", NULL, PAWL_E_INVALID, "its own file");
         use_directory("/nowhere/at/all");
-        refuse(NULL, NULL, PAWL_E_IO, "TMPDIR");
+        testing_refuse(NULL, NULL, PAWL_E_IO, "TMPDIR");
         use_directory(own);
     }
     store.pool_size = 0;
-    refuse(location(), &store, PAWL_E_INVALID, "pool_size");
+    testing_refuse(location(), &store, PAWL_E_INVALID, "pool_size");
     assert_int_equal(0, left_behind());
 }
 
@@ -339,7 +339,7 @@ PAWL_TEST_ON(postgres, a_store_that_fails_half_way_takes_its_schema_with_it)
                            role));
     const char *url = test_note("%s user=%s", location(), role);
     store.backoff_local.base_ms = 0; /* found out only when the store is opened */
-    refuse(url, &store, PAWL_E_INVALID, "backoff_local");
+    testing_refuse(url, &store, PAWL_E_INVALID, "backoff_local");
     assert_int_equal(0, schemas_in(url));
     ask_database(location(), test_note("DROP OWNED BY %s; DROP ROLE %s", role, role));
 }

@@ -290,7 +290,7 @@ static void fill_for_queries(timers *t)
     }
 }
 
-static void expect(timers *t, const pawl_timer_filter *query, const char *payloads)
+static void timer_expect(timers *t, const pawl_timer_filter *query, const char *payloads)
 {
     assert_string_equal(payloads, timers_pending(t, query));
     assert_int_equal((strlen(payloads) + 1) / 2, timers_count(t, query));
@@ -300,22 +300,22 @@ TIMER_TEST(pending_timers_come_by_due_time_and_can_be_narrowed)
 {
     pawl_timer_filter query = PAWL_TIMER_FILTER_INIT;
 
-    expect(t, NULL, "");
+    timer_expect(t, NULL, "");
     fill_for_queries(t);
-    expect(t, NULL, "d e b c a f");
+    timer_expect(t, NULL, "d e b c a f");
     query.topic = "mail";
-    expect(t, &query, "e b a");
+    timer_expect(t, &query, "e b a");
     query.destination = "there";
-    expect(t, &query, "b");
+    timer_expect(t, &query, "b");
     query.topic = NULL;
-    expect(t, &query, "b c");
+    timer_expect(t, &query, "b c");
     query.destination = NULL;
     query.correlation_id = "c1";
-    expect(t, &query, "d a");
+    timer_expect(t, &query, "d a");
     query.topic = "report";
-    expect(t, &query, "d");
+    timer_expect(t, &query, "d");
     query.topic = "nothing";
-    expect(t, &query, "");
+    timer_expect(t, &query, "");
 }
 
 TIMER_TEST(a_range_of_due_times_has_its_start_and_not_its_end)
@@ -324,18 +324,18 @@ TIMER_TEST(a_range_of_due_times_has_its_start_and_not_its_end)
 
     fill_for_queries(t);
     query.due_from = start_plus(2 * MINUTE_MS);
-    expect(t, &query, "e b c a f");
+    timer_expect(t, &query, "e b c a f");
     query.due_before = start_plus(5 * MINUTE_MS);
-    expect(t, &query, "e b c");
+    timer_expect(t, &query, "e b c");
     query.due_from.us++;
     query.due_before.us++;
-    expect(t, &query, "b c a");
+    timer_expect(t, &query, "b c a");
     query.due_from = PAWL_TIME_UNSET;
-    expect(t, &query, "d e b c a");
+    timer_expect(t, &query, "d e b c a");
     query.topic = "mail";
-    expect(t, &query, "e b a");
+    timer_expect(t, &query, "e b a");
     query.due_before = start_plus(MINUTE_MS);
-    expect(t, &query, "");
+    timer_expect(t, &query, "");
 }
 
 TIMER_TEST(payloads_are_left_out_unless_asked_for)

@@ -89,7 +89,7 @@ static pawl_status fill_transaction(crash_run *l, const step *s, pawl_error *err
             return PAWL_E_IO;
     }
     fill_batch(l, s, messages, payloads);
-    st = pawl_tx_wrap_sqlite(l->store, l->application, &tx, err);
+    st = pawl_tx_foreign_sqlite(l->store, l->application, &tx, err);
     if (st == PAWL_OK)
         st = pawl_tx_enqueue_batch(tx, messages, (size_t)s->count, NULL, err);
     pawl_tx_free(tx);

@@ -83,7 +83,7 @@ void disk_bytes_resize(disk_bytes *bytes, size_t size)
 }
 
 /* False if there is no such file. */
-static bool load(disk_bytes *bytes, const char *path)
+static bool disk_load(disk_bytes *bytes, const char *path)
 {
     struct stat about;
     int fd = open(path, O_RDONLY);
@@ -113,7 +113,7 @@ disk_file *disk_open(disk *d, const char *name, const char *path)
         abort();
     entry = &d->names[d->name_count++];
     *entry = (disk_name){.text = must(strdup(name)), .now = new_file(d)};
-    if (path && load(&entry->now->base, path))
+    if (path && disk_load(&entry->now->base, path))
         entry->durable = entry->now;
     return entry->now;
 }

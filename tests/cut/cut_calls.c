@@ -86,7 +86,7 @@ static pawl_status send_in_transaction(scenario *s, int number, pawl_error *err)
 
     if (!begin_with_order(s, number))
         return answer_not_done(err);
-    st = pawl_tx_wrap_postgres(s->store, s->client, &tx, err);
+    st = pawl_tx_foreign_postgres(s->store, s->client, &tx, err);
     if (st == PAWL_OK)
         st = pawl_tx_enqueue(tx, &one, NULL, err);
     pawl_tx_free(tx);
@@ -189,7 +189,7 @@ pawl_status cut_lease_guard(scenario *s, size_t *ret_changed, pawl_error *err)
 
     (void)ret_changed;
     if (st == PAWL_OK)
-        st = pawl_tx_wrap_postgres(s->store, s->client, &tx, err);
+        st = pawl_tx_foreign_postgres(s->store, s->client, &tx, err);
     if (st == PAWL_OK)
         st = scenario_lease_guard(s, tx, err);
     pawl_tx_free(tx);

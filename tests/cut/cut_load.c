@@ -210,7 +210,7 @@ static bool transact(load *l, PGconn *client, const sending *s, bool *ret_doubt,
 
     if (!run_command(client, "BEGIN") || !run_sql(client, l->insert_order, s->first, NULL))
         return false;
-    pawl_status st = pawl_tx_wrap_postgres(l->store, client, &tx, &err);
+    pawl_status st = pawl_tx_foreign_postgres(l->store, client, &tx, &err);
     if (st == PAWL_OK)
         st = pawl_tx_enqueue(tx, s->messages, NULL, &err);
     pawl_tx_free(tx);

@@ -67,7 +67,7 @@ static void send_into_silence(fixture *f, pawl_store *store, const proxy_plan *p
 
     test_defer(end_client, client);
     PQclear(PQexec(client, "BEGIN"));
-    assert_ok(pawl_tx_wrap_postgres(store, client, &tx, &err), &err);
+    assert_ok(pawl_tx_foreign_postgres(store, client, &tx, &err), &err);
     proxy_plan_next(p, plan);
     pawl_status st = pawl_tx_enqueue(tx, &message, NULL, &err);
     pawl_tx_free(tx);

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "op_counter.h"
+
 static delivery_fixture *open_usual(void)
 {
     delivery_fixture *d = delivery_open(NULL);
@@ -256,6 +258,29 @@ PAWL_TEST(a_message_that_is_cancelled_meanwhile_stays_so)
     assert_int_equal(PAWL_STATE_CANCELLED, fixture_state(d->f, id));
     assert_true(log_capture_has(&d->log, PAWL_LOG_WARNING, "its lease is lost"));
     queue_check(d->f);
+}
+
+PAWL_TEST(one_renewal_says_which_of_several_leases_are_lost)
+{
+    delivery_fixture *d = delivery_open(NULL);
+    pawl_work_id ids[3];
+
+    d->options.lease_ms = 3000;
+    delivery_start(d);
+    for (int i = 0; i < 3; i++)
+        ids[i] = delivery_send(d, "peer", "block", "1");
+    delivery_until_blocked(d, 3);
+    assert_int_equal(1, queue_cancel(d->f, ids[1]));
+    op_counter_start(fixture_store(d->f));
+    while (delivery_stats(d, "peer").in_flight > 2) {
+        pawl_error err = PAWL_ERROR_INIT;
+        assert_ok(pawl_delivery_step(d->delivery, 100, NULL, &err), &err);
+    }
+    assert_int_equal(1, op_counter_of(PAWLI_SQL_RENEW));
+    assert_int_equal(0, op_counter_of(PAWLI_SQL_OWNED));
+    peer_release(d->peer);
+    delivery_until(d, 2, PAWL_STATE_DONE);
+    assert_int_equal(PAWL_STATE_CANCELLED, fixture_state(d->f, ids[1]));
 }
 
 PAWL_TEST(a_response_is_enqueued_in_the_commit_that_ends_the_request)

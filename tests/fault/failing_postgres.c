@@ -47,7 +47,7 @@ bool failing_cut_last(int backend)
 }
 
 /* Whether the call is to answer a failure without being made. */
-static bool refused(PGconn *conn, const char *where)
+static bool failing_postgres_refused(PGconn *conn, const char *where)
 {
     /* These two fail only with their connection. */
     bool only_cut = strcmp(where, "PQflush") == 0 || strcmp(where, "PQconsumeInput") == 0;
@@ -80,14 +80,14 @@ PGconn *__wrap_PQconnectStartParams(const char *const *names, const char *const 
 
 int __wrap_PQsendQuery(PGconn *conn, const char *sql)
 {
-    return refused(conn, "PQsendQuery") ? 0 : __real_PQsendQuery(conn, sql);
+    return failing_postgres_refused(conn, "PQsendQuery") ? 0 : __real_PQsendQuery(conn, sql);
 }
 
 int __wrap_PQsendQueryParams(PGconn *conn, const char *sql, int count, const Oid *types,
                              const char *const *values, const int *lengths, const int *formats,
                              int result_format)
 {
-    return refused(conn, "PQsendQueryParams")
+    return failing_postgres_refused(conn, "PQsendQueryParams")
                ? 0
                : __real_PQsendQueryParams(conn, sql, count, types, values, lengths, formats,
                                           result_format);
@@ -96,13 +96,15 @@ int __wrap_PQsendQueryParams(PGconn *conn, const char *sql, int count, const Oid
 int __wrap_PQsendPrepare(PGconn *conn, const char *name, const char *sql, int count,
                          const Oid *types)
 {
-    return refused(conn, "PQsendPrepare") ? 0 : __real_PQsendPrepare(conn, name, sql, count, types);
+    return failing_postgres_refused(conn, "PQsendPrepare")
+               ? 0
+               : __real_PQsendPrepare(conn, name, sql, count, types);
 }
 
 int __wrap_PQsendQueryPrepared(PGconn *conn, const char *name, int count, const char *const *values,
                                const int *lengths, const int *formats, int result_format)
 {
-    return refused(conn, "PQsendQueryPrepared")
+    return failing_postgres_refused(conn, "PQsendQueryPrepared")
                ? 0
                : __real_PQsendQueryPrepared(conn, name, count, values, lengths, formats,
                                             result_format);
@@ -110,17 +112,17 @@ int __wrap_PQsendQueryPrepared(PGconn *conn, const char *name, int count, const 
 
 int __wrap_PQpipelineSync(PGconn *conn)
 {
-    return refused(conn, "PQpipelineSync") ? 0 : __real_PQpipelineSync(conn);
+    return failing_postgres_refused(conn, "PQpipelineSync") ? 0 : __real_PQpipelineSync(conn);
 }
 
 int __wrap_PQflush(PGconn *conn)
 {
-    return refused(conn, "PQflush") ? -1 : __real_PQflush(conn);
+    return failing_postgres_refused(conn, "PQflush") ? -1 : __real_PQflush(conn);
 }
 
 int __wrap_PQconsumeInput(PGconn *conn)
 {
-    return refused(conn, "PQconsumeInput") ? 0 : __real_PQconsumeInput(conn);
+    return failing_postgres_refused(conn, "PQconsumeInput") ? 0 : __real_PQconsumeInput(conn);
 }
 
 /* As libpq does when it has no memory for a result: the result is lost, an error without a state
@@ -129,7 +131,7 @@ PGresult *__wrap_PQgetResult(PGconn *conn)
 {
     PGresult *lost;
 
-    if (!refused(conn, "PQgetResult"))
+    if (!failing_postgres_refused(conn, "PQgetResult"))
         return __real_PQgetResult(conn);
     lost = __real_PQgetResult(conn);
     if (!lost || PQresultStatus(lost) == PGRES_PIPELINE_SYNC)

@@ -53,9 +53,9 @@ static pawl_status send_wrapped(scenario *s, size_t *ret_changed, pawl_error *er
 
     (void)ret_changed;
     if (fixture_is_postgres(s->f))
-        st = pawl_tx_wrap_postgres(s->store, fixture_postgres(s->f, 0), &s->tx, err);
+        st = pawl_tx_foreign_postgres(s->store, fixture_postgres(s->f, 0), &s->tx, err);
     else
-        st = pawl_tx_wrap_sqlite(s->store, fixture_sqlite(s->f, 0), &s->tx, err);
+        st = pawl_tx_foreign_sqlite(s->store, fixture_sqlite(s->f, 0), &s->tx, err);
     return st == PAWL_OK ? pawl_tx_enqueue(s->tx, &one, NULL, err) : st;
 }
 

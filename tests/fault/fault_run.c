@@ -62,7 +62,7 @@ static void expect_right(const scenario_step *step, const char *wrong)
         test_fail("%s, in which %s failed: %s", step->name, failing_where(), wrong);
 }
 
-static int64_t look(scenario *s, const scenario_step *step)
+static int64_t fault_run_look(scenario *s, const scenario_step *step)
 {
     int64_t there = 0;
 
@@ -83,7 +83,7 @@ static void repeat_step(scenario *s, const scenario_step *step)
         st = step->finish(s, st);
     if (st != PAWL_OK)
         expect_right(step, test_note("it does not recover: %s", err.message));
-    if (step->effect && look(s, step) == 0)
+    if (step->effect && fault_run_look(s, step) == 0)
         expect_right(step, "it was repeated, and nothing is there");
 }
 
@@ -109,7 +109,7 @@ static void run_step(scenario *s, const scenario_step *step)
         st = step->finish(s, st);
     if (!s->faulted && st == PAWL_OK)
         return;
-    int64_t there = look(s, step);
+    int64_t there = fault_run_look(s, step);
     expect_right(step, scenario_judge(step, st, &err, there));
     if (st != PAWL_OK && there == 0)
         repeat_step(s, step);

@@ -91,7 +91,7 @@ const char *fixture_expand(fixture *f, const char *sql);
 
 /*
  * The application's own transactions, on up to FIXTURE_HANDLES connections, which are opened when
- * first used. `begin` is BEGIN IMMEDIATE on SQLite and gives the wrapped transaction, which
+ * first used. `begin` is BEGIN IMMEDIATE on SQLite and gives the foreign transaction, which
  * `commit` (then pawl_tx_committed) and `rollback` end and free.
  */
 #define FIXTURE_HANDLES 4
@@ -101,9 +101,9 @@ void fixture_tx_rollback(fixture *f, int which);
 /* SQL on that connection, inside its transaction if one is open. */
 void fixture_tx_exec(fixture *f, int which, const char *sql, ...) PAWL_PRINTF(3, 4);
 int64_t fixture_tx_count(fixture *f, int which, const char *sql, ...) PAWL_PRINTF(3, 4);
-/* Wrap whatever state the connection is in now; *ret_tx is freed with the fixture. */
-pawl_status fixture_tx_wrap(fixture *f, int which, pawl_store *store, pawl_tx **ret_tx,
-                            pawl_error *err);
+/* Whatever state the connection is in now; *ret_tx is freed with the fixture. */
+pawl_status fixture_tx_foreign(fixture *f, int which, pawl_store *store, pawl_tx **ret_tx,
+                               pawl_error *err);
 /* The connection itself: NULL on the other engine. */
 struct sqlite3 *fixture_sqlite(fixture *f, int which);
 struct pg_conn *fixture_postgres(fixture *f, int which);

@@ -219,11 +219,11 @@ bool fixture_refuses(fixture *f, const char *sql, ...)
     return !done;
 }
 
-pawl_status fixture_tx_wrap(fixture *f, int which, pawl_store *store, pawl_tx **ret_tx,
-                            pawl_error *err)
+pawl_status fixture_tx_foreign(fixture *f, int which, pawl_store *store, pawl_tx **ret_tx,
+                               pawl_error *err)
 {
     pawl_tx *tx = NULL;
-    pawl_status st = f->engine->wrap(fixture_handle(f, which), store, &tx, err);
+    pawl_status st = f->engine->foreign_tx(fixture_handle(f, which), store, &tx, err);
 
     if (st != PAWL_OK)
         return st;
@@ -239,7 +239,7 @@ pawl_tx *fixture_tx_begin(fixture *f, int which)
     pawl_tx *tx = NULL;
 
     fixture_run(f, fixture_handle(f, which), f->engine->begin);
-    assert_ok(fixture_tx_wrap(f, which, f->stores[0], &tx, &err), &err);
+    assert_ok(fixture_tx_foreign(f, which, f->stores[0], &tx, &err), &err);
     return tx;
 }
 

@@ -19,7 +19,7 @@ typedef struct handle_engine {
      * last result as text that the caller frees, or NULL. False: the reason is in `ret_message`.
      */
     bool (*run)(handle *h, const char *sql, char **ret_value, char ret_message[512]);
-    pawl_status (*wrap)(handle *h, pawl_store *store, pawl_tx **ret_tx, pawl_error *err);
+    pawl_status (*foreign_tx)(handle *h, pawl_store *store, pawl_tx **ret_tx, pawl_error *err);
     void *(*native)(handle *h); /* struct sqlite3 * or struct pg_conn * */
 } handle_engine;
 

@@ -59,7 +59,7 @@ static void postgres_close(handle *h)
 
 static pawl_status postgres_wrap(handle *h, pawl_store *store, pawl_tx **ret_tx, pawl_error *err)
 {
-    return pawl_tx_wrap_postgres(store, connection_of(h), ret_tx, err);
+    return pawl_tx_foreign_postgres(store, connection_of(h), ret_tx, err);
 }
 
 static void *postgres_native(handle *h)

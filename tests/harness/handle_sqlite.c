@@ -63,7 +63,7 @@ static bool sqlite_run(handle *h, const char *sql, char **ret_value, char ret_me
 
 static pawl_status sqlite_wrap(handle *h, pawl_store *store, pawl_tx **ret_tx, pawl_error *err)
 {
-    return pawl_tx_wrap_sqlite(store, sqlite_of(h), ret_tx, err);
+    return pawl_tx_foreign_sqlite(store, sqlite_of(h), ret_tx, err);
 }
 
 static void *sqlite_native(handle *h)

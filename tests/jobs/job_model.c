@@ -85,7 +85,7 @@ pawl_wall model_due(const model_job *job, pawl_wall occurrence)
     return pawli_job_due(job->schedule, job->id, occurrence, job->asked.jitter_ms * 1000);
 }
 
-static pawl_wall later(pawl_wall a, pawl_wall b)
+static pawl_wall job_model_later(pawl_wall a, pawl_wall b)
 {
     return a.us > b.us ? a : b;
 }
@@ -94,7 +94,7 @@ bool model_base(const model_job *job, pawl_wall *ret_after)
 {
     if (!job->enabled || (job->awaited && job->awaited_since.us == 0))
         return false;
-    *ret_after = later(job->awaited ? job->awaited_since : job->since, job->last);
+    *ret_after = job_model_later(job->awaited ? job->awaited_since : job->since, job->last);
     return true;
 }
 
@@ -130,7 +130,7 @@ static void begin_epoch(model_job *job, pawl_wall since, finding *wrong)
         model_check_epoch(job, wrong);
     job->since = since;
     job->awaited = 0;
-    job->epoch = later(since, job->last);
+    job->epoch = job_model_later(since, job->last);
 }
 
 /* ---- a clock that was set back ---- */
@@ -166,7 +166,8 @@ void model_forget(model_job *job, pawl_wall occurrence)
 
 bool model_is_ahead(const model_job *job, pawl_wall planned, pawl_wall read)
 {
-    return later(later(planned, job->since), job->last).us - read.us > SET_BACK_US;
+    return job_model_later(job_model_later(planned, job->since), job->last).us - read.us >
+           SET_BACK_US;
 }
 
 void model_heard(model_job *job, pawl_wall read)

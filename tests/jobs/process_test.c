@@ -59,7 +59,7 @@ static void await_answer(scheduler *s)
         struct pollfd out = {s->process.out, POLLIN, 0};
         if (test_clock_ms() > end_ms)
             test_fail("a scheduler does not answer");
-        (void)poll(&out, 1, 100);
+        (void)poll(&out, 1, (int)(end_ms - test_clock_ms()) + 1);
         child_listen(&s->process, hear, s);
     }
 }

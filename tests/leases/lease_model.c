@@ -13,7 +13,8 @@ static bool leased_under(const model *m, int name, int64_t fence)
     return model_leased(m, name) && m->leases[name].fence == fence;
 }
 
-static void expect(pawl_status expected, pawl_status st, const char *what, finding *wrong)
+static void lease_model_expect(pawl_status expected, pawl_status st, const char *what,
+                               finding *wrong)
 {
     if (st != expected)
         finding_say(wrong, "%s answered %s instead of %s", what, pawl_status_name(st),
@@ -51,7 +52,7 @@ static void check_grant(const model *m, const pawl_lease_grant *grant, int64_t e
                     (long long)expires_at);
 }
 
-static int64_t later(int64_t a, int64_t b)
+static int64_t lease_model_later(int64_t a, int64_t b)
 {
     return a > b ? a : b;
 }
@@ -64,7 +65,7 @@ void model_acquired(model *m, int name, int owner, int64_t ttl_ms, pawl_status s
     bool extends = leased && lease->owner == owner;
     int64_t end = m->now + ttl_ms * 1000;
 
-    expect(leased && !extends ? PAWL_E_HELD : PAWL_OK, st, "acquire", wrong);
+    lease_model_expect(leased && !extends ? PAWL_E_HELD : PAWL_OK, st, "acquire", wrong);
     if (st != PAWL_OK)
         return;
     check_one_holder(m, name, owner, wrong);
@@ -78,9 +79,9 @@ void model_acquired(model *m, int name, int owner, int64_t ttl_ms, pawl_status s
         finding_say(wrong, extends ? "an owner got a new token" : "a new owner has an old token");
     if (extends && grant->fence != lease->fence)
         finding_say(wrong, "an extension has another token");
-    check_grant(m, grant, extends ? later(lease->expires_at, end) : end, wrong);
+    check_grant(m, grant, extends ? lease_model_later(lease->expires_at, end) : end, wrong);
     *lease = (model_lease){true,         owner,
-                           grant->fence, extends ? later(lease->expires_at, end) : end,
+                           grant->fence, extends ? lease_model_later(lease->expires_at, end) : end,
                            false,        lease->known ? lease->forced_fence : 0};
     m->latest[name] = grant->fence;
     m->beliefs[name][owner] = (belief){grant->fence, grant->expires_at.us};
@@ -92,14 +93,14 @@ void model_renewed(model *m, int name, int owner, int64_t fence, int64_t ttl_ms,
     model_lease *lease = &m->leases[name];
     bool mine = leased_under(m, name, fence) && lease->owner == owner;
 
-    expect(mine ? PAWL_OK : PAWL_E_LOST, st, "renew", wrong);
+    lease_model_expect(mine ? PAWL_OK : PAWL_E_LOST, st, "renew", wrong);
     if (st != PAWL_OK) {
         if (m->beliefs[name][owner].fence == fence)
             m->beliefs[name][owner].expires_at = 0;
         return;
     }
     check_one_holder(m, name, owner, wrong);
-    lease->expires_at = later(lease->expires_at, m->now + ttl_ms * 1000);
+    lease->expires_at = lease_model_later(lease->expires_at, m->now + ttl_ms * 1000);
     check_grant(m, grant, lease->expires_at, wrong);
     m->beliefs[name][owner] = (belief){fence, grant->expires_at.us};
 }
@@ -109,7 +110,7 @@ void model_released(model *m, int name, int owner, int64_t fence, pawl_status st
     model_lease *lease = &m->leases[name];
     bool mine = leased_under(m, name, fence) && lease->owner == owner;
 
-    expect(mine ? PAWL_OK : PAWL_E_LOST, st, "release", wrong);
+    lease_model_expect(mine ? PAWL_OK : PAWL_E_LOST, st, "release", wrong);
     if (m->beliefs[name][owner].fence == fence)
         m->beliefs[name][owner].expires_at = 0;
     if (mine) {
@@ -124,8 +125,8 @@ void model_forced(model *m, int name, int64_t fence, pawl_status st, finding *wr
     model_lease *lease = &m->leases[name];
     bool takes = model_leased(m, name) && (fence == 0 || lease->fence == fence);
 
-    expect(!lease->known ? PAWL_E_NOT_FOUND : (takes ? PAWL_OK : PAWL_E_LOST), st, "force_release",
-           wrong);
+    lease_model_expect(!lease->known ? PAWL_E_NOT_FOUND : (takes ? PAWL_OK : PAWL_E_LOST), st,
+                       "force_release", wrong);
     if (!takes)
         return;
     lease->released = true;
@@ -140,7 +141,7 @@ void model_guarded(const model *m, int name, int64_t fence, pawl_status st, find
     if (st == PAWL_OK && fence < m->latest[name])
         finding_say(wrong, "token %lld passed the guard after %lld was given out", (long long)fence,
                     (long long)m->latest[name]);
-    expect(leased_under(m, name, fence) ? PAWL_OK : PAWL_E_LOST, st, "guard", wrong);
+    lease_model_expect(leased_under(m, name, fence) ? PAWL_OK : PAWL_E_LOST, st, "guard", wrong);
 }
 
 void model_cleaned(model *m, int64_t keep_ms, size_t removed, finding *wrong)

@@ -317,7 +317,7 @@ static int64_t bound(const char *statement)
     return PAGES_PER_CALL;
 }
 
-static void measure(const plans_fixture *w, int which, const char *when)
+static void postgres_measure(const plans_fixture *w, int which, const char *when)
 {
     const char *schema = fixture_store_options(w->f)->schema;
     int64_t worst = 0, worst_bound = 1;
@@ -379,17 +379,17 @@ PAWL_TEST_ON(postgres, every_statement_touches_few_pages_of_a_million_messages)
     int64_t many = test_choose(HALF_A_MILLION, 2 * HALF_A_MILLION);
 
     ask_fixture(w.f, 0, "SET plan_cache_mode = force_generic_plan");
-    measure(&w, 0, "empty tables"); /* and this session keeps the plans it made now */
+    postgres_measure(&w, 0, "empty tables"); /* and this session keeps the plans it made now */
     plans_fill(w.f, many, many);
     plans_people(&w);
-    measure(&w, 0, "plans made for empty tables");
+    postgres_measure(&w, 0, "plans made for empty tables");
     ask_fixture(w.f, 1, "SET plan_cache_mode = force_generic_plan");
-    measure(&w, 1, "no statistics");
+    postgres_measure(&w, 1, "no statistics");
     fixture_exec(
         w.f, "ANALYZE {body}, {queue}, {outcome}, {claim}, {lane}, {inbox_record}, {lease}, {job}, "
              "{job_run}");
-    measure(&w, 1, "after ANALYZE, old session");
+    postgres_measure(&w, 1, "after ANALYZE, old session");
     ask_fixture(w.f, 2, "SET plan_cache_mode = force_generic_plan");
-    measure(&w, 2, "after ANALYZE, new session");
+    postgres_measure(&w, 2, "after ANALYZE, new session");
 }
 #endif

@@ -64,8 +64,8 @@ static pawl_status wrap_transaction(pawl_store *store, const application *b, paw
                                     pawl_error *err)
 {
     if (b->sqlite)
-        return pawl_tx_wrap_sqlite(store, b->sqlite, ret_tx, err);
-    return pawl_tx_wrap_postgres(store, b->postgres, ret_tx, err);
+        return pawl_tx_foreign_sqlite(store, b->sqlite, ret_tx, err);
+    return pawl_tx_foreign_postgres(store, b->postgres, ret_tx, err);
 }
 
 static void say_and_wait(const char *what)

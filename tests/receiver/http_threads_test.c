@@ -249,7 +249,7 @@ PAWL_TEST(a_connection_waiting_for_a_handler_is_not_closed)
     controlled_await(&p.there);
     slow = client_connect(s); /* connects later, and is cut: then the first has waited longer */
     assert_int_equal(408, client_read(slow)->status);
-    sem_post(&p.go);
+    controlled_go(&p);
     assert_int_equal(200, client_read(fd)->status);
 }
 

@@ -104,7 +104,7 @@ PAWL_TEST(a_message_in_flight_is_deferred)
     assert_int_equal(409, r->status);
     assert_non_null(reply_header(r, "Retry-After"));
     assert_true(reply_header(r, "Retry-After")[0] >= '1');
-    sem_post(&p.go);
+    controlled_go(&p);
     assert_int_equal(200, client_read(first)->status);
     assert_int_equal(1, p.calls);
 }
@@ -358,7 +358,7 @@ PAWL_TEST(too_many_waiting_requests_get_a_response)
     assert_int_equal(429, r->status);
     assert_string_equal("1", reply_header(r, "Retry-After"));
     assert_int_equal(200, get(s, "/health")->status);
-    sem_post(&p.go);
+    controlled_go(&p);
     assert_int_equal(200, client_read(first)->status);
 }
 
@@ -390,10 +390,10 @@ PAWL_TEST(a_topic_has_no_more_concurrent_calls_than_its_limit)
     post_begin(second, sample_text(s, &(sample){.topic = "slow"}));
     assert_int_equal(200, deliver(s, &(sample){.topic = "quick"})->status);
     assert_int_equal(1, slow.calls);
-    sem_post(&slow.go);
+    controlled_go(&slow);
     assert_int_equal(200, client_read(first)->status);
     controlled_await(&slow.there);
-    sem_post(&slow.go);
+    controlled_go(&slow);
     assert_int_equal(200, client_read(second)->status);
     assert_int_equal(2, slow.calls);
 }
@@ -446,7 +446,7 @@ PAWL_TEST(stopping_responds_to_requests_that_have_begun_and_rejects_waiting_ones
         pawl_receiver_get_stats(s->receiver, &stats);
     assert_int_equal(0, pthread_create(&stopper, NULL, stop_it, s->receiver));
     r = client_read(second);
-    sem_post(&p.go);
+    controlled_go(&p);
     pthread_join(stopper, NULL);
     assert_int_equal(503, r->status);
     assert_string_equal("close", reply_header(r, "Connection"));

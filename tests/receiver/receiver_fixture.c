@@ -5,7 +5,9 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "inbox_fixture.h"
 #include "signature.h"
@@ -177,11 +179,19 @@ size_t inbox_count(receiver_fixture *s)
 
 /* ---- a handler that the test leads ---- */
 
+static void close_go(void *fd)
+{
+    close((int)(intptr_t)fd);
+}
+
 void controlled_handler_init(controlled_handler *p, receiver_fixture *s)
 {
     *p = (controlled_handler){.s = s, .result = PAWL_DONE};
     sem_init(&p->there, 0, 0);
-    sem_init(&p->go, 0, 0);
+    p->go = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK | EFD_SEMAPHORE);
+    if (p->go < 0)
+        test_fail("no file descriptor for a handler");
+    test_defer(close_go, (void *)(intptr_t)p->go);
 }
 
 void controlled_await(sem_t *semaphore)
@@ -197,14 +207,21 @@ void controlled_await(sem_t *semaphore)
 /* `go`, or what cancels it. */
 static void wait_for_go(controlled_handler *p, const pawl_receive_task *reception)
 {
-    struct pollfd fd = {pawl_receive_task_cancel_fd(reception), POLLIN, 0};
+    struct pollfd fds[] = {{p->go, POLLIN, 0}, {pawl_receive_task_cancel_fd(reception), POLLIN, 0}};
+    eventfd_t one;
 
-    while (sem_trywait(&p->go) != 0) {
-        if (poll(&fd, 1, 1) == 1) {
+    while (eventfd_read(p->go, &one) != 0) {
+        if (poll(fds, 2, -1) > 0 && fds[1].revents != 0) {
             p->cancelled++;
             return;
         }
     }
+}
+
+void controlled_go(controlled_handler *p)
+{
+    if (eventfd_write(p->go, 1) != 0)
+        test_fail("a handler cannot be told to go on");
 }
 
 pawl_result controlled_handle(pawl_receive_task *reception, void *context)

@@ -95,12 +95,14 @@ typedef struct controlled_handler {
     bool writes;          /* a row into {orders}, through the transaction */
     bool waits;           /* for `go`, after `there`; or until it is cancelled */
     sem_t there;
-    sem_t go;
+    int go; /* an eventfd: controlled_go() */
     _Atomic int calls;
     _Atomic int last_attempt;
     _Atomic int cancelled;
 } controlled_handler;
 void controlled_handler_init(controlled_handler *p, receiver_fixture *s);
+/* Lets one call go on that waits. */
+void controlled_go(controlled_handler *p);
 pawl_result controlled_handle(pawl_receive_task *reception, void *context);
 /* Until a semaphore is posted, or the test fails. */
 void controlled_await(sem_t *semaphore);

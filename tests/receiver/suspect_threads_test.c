@@ -63,7 +63,7 @@ PAWL_TEST(suspects_are_processed_one_at_a_time_and_others_pass)
     assert_int_equal(PAWL_INBOX_PROCESSING, inbox_record(s->f, THREE)->state);
     assert_int_equal(1, inbox_record(s->f, TWO)->attempts);
     for (int i = 0; i < 3; i++)
-        sem_post(&p.go);
+        controlled_go(&p);
     for (int i = 0; i < 3; i++)
         assert_int_equal(200, client_read(fds[i])->status);
     assert_int_equal(3, p.calls);

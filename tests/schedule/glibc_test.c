@@ -127,7 +127,7 @@ static long compare_changes(const pawli_zone *zone, int64_t from_s, int64_t to_s
     return compared;
 }
 
-static pawli_zone *load(const char *name)
+static pawli_zone *glibc_load(const char *name)
 {
     pawl_error err = PAWL_ERROR_INIT;
     pawli_zone *zone = NULL;
@@ -144,7 +144,7 @@ PAWL_TEST(every_zone_agrees_with_the_c_library_around_every_change)
 
     find_zones();
     for (size_t i = 0; i < zone_count; i++) {
-        PAWLI_AUTO(pawli_zone) zone = load(zones[i]);
+        PAWLI_AUTO(pawli_zone) zone = glibc_load(zones[i]);
         use_in_libc(zones[i]);
         compared += compare_changes(zone, from_s, to_s);
     }
@@ -161,7 +161,7 @@ PAWL_TEST(every_zone_agrees_with_the_c_library_on_any_day)
 
     find_zones();
     for (size_t i = 0; i < zone_count; i++) {
-        PAWLI_AUTO(pawli_zone) zone = load(zones[i]);
+        PAWLI_AUTO(pawli_zone) zone = glibc_load(zones[i]);
         use_in_libc(zones[i]);
         for (int64_t at_s = from_s; at_s < to_s; at_s += step_s, compared++)
             compare_at(zone, at_s);

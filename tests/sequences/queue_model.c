@@ -102,7 +102,7 @@ void model_finish(model *m, model_message *x, pawl_state state)
     m->written_us = m->now_us;
 }
 
-static int64_t later(int64_t a, int64_t b)
+static int64_t queue_model_later(int64_t a, int64_t b)
 {
     return a > b ? a : b;
 }
@@ -113,7 +113,7 @@ static model_message new_message(model *m, const sending *s)
     int64_t from;
 
     x.due_us = m->now_us + (s->due_ms ? s->due_ms : s->delay_ms) * 1000;
-    from = later(x.due_us, m->now_us);
+    from = queue_model_later(x.due_us, m->now_us);
     x.mortal = s->ttl_ms != 0 || s->remote;
     x.ttl_us = s->ttl_ms != 0 ? s->ttl_ms * 1000 : DAY_US;
     x.expires_us = x.mortal ? from + x.ttl_us : 0;

@@ -16,7 +16,7 @@ static void mark_all_leased(model *m)
             m->messages[i].shaky = true;
 }
 
-static void show(model_message *x, int store, bool remote)
+static void queue_model_cursor_show(model_message *x, int store, bool remote)
 {
     if (x->sent.remote == remote)
         x->hidden &= ~(1u << store);
@@ -25,9 +25,9 @@ static void show(model_message *x, int store, bool remote)
 static void find_again(model *m, int store, bool remote)
 {
     for (int i = 0; i < MODEL_MESSAGES; i++) {
-        show(&m->messages[i], store, remote);
+        queue_model_cursor_show(&m->messages[i], store, remote);
         for (int h = 0; h < MODEL_HANDLES; h++)
-            show(&m->txs[h].messages[i], store, remote);
+            queue_model_cursor_show(&m->txs[h].messages[i], store, remote);
     }
 }
 

@@ -224,7 +224,8 @@ pawl_tx *sequences_tx(sequence_fixture *p, int which, int store, finding *wrong)
     char message[512];
     if (!p->engine->run(p->handles[which], p->engine->begin, NULL, message))
         finding_say(wrong, "the application cannot begin: %s", message);
-    else if (p->engine->wrap(p->handles[which], p->stores[store], &p->txs[which], &err) != PAWL_OK)
+    else if (p->engine->foreign_tx(p->handles[which], p->stores[store], &p->txs[which], &err) !=
+             PAWL_OK)
         finding_say(wrong, "the application's transaction cannot be joined: %s", err.message);
     return p->txs[which];
 }

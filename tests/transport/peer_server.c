@@ -29,8 +29,8 @@ typedef struct http_server {
 
 /* ---- answers ---- */
 
-static enum MHD_Result answer(struct MHD_Connection *connection, int status,
-                              struct MHD_Response *response)
+static enum MHD_Result peer_server_answer(struct MHD_Connection *connection, int status,
+                                          struct MHD_Response *response)
 {
     enum MHD_Result result = MHD_queue_response(connection, (unsigned)status, response);
 
@@ -61,7 +61,7 @@ static enum MHD_Result answer_ack(struct MHD_Connection *connection, int status,
     pawli_ack_free(ack);
     if (retry_after)
         MHD_add_response_header(response, "Retry-After", retry_after);
-    return answer(connection, status, response);
+    return peer_server_answer(connection, status, response);
 }
 
 static enum MHD_Result answer_as_all(struct MHD_Connection *connection, const behaviour *how,
@@ -103,18 +103,19 @@ static enum MHD_Result answer_as_http(struct MHD_Connection *connection, const c
     struct MHD_Response *response;
 
     if (strcmp(endpoint, "cut") == 0)
-        return answer(connection, 200,
-                      MHD_create_response_from_callback(1000, 512, cut_after_ten, NULL, NULL));
+        return peer_server_answer(
+            connection, 200,
+            MHD_create_response_from_callback(1000, 512, cut_after_ten, NULL, NULL));
     if (strncmp(endpoint, "huge", 4) == 0)
-        return answer(
+        return peer_server_answer(
             connection, endpoint[4] ? 404 : 200,
             MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, 65536, never_end, NULL, NULL));
     if (strcmp(endpoint, "nonsense") == 0)
-        return answer(connection, 200, response_of("ok", 2));
+        return peer_server_answer(connection, 200, response_of("ok", 2));
     if (strcmp(endpoint, "redirect") == 0) {
         response = response_of("", 0);
         MHD_add_response_header(response, "Location", "/other");
-        return answer(connection, 302, response);
+        return peer_server_answer(connection, 302, response);
     }
     content.error = "because";
     if (strcmp(endpoint, "date") == 0)
@@ -158,7 +159,7 @@ static enum MHD_Result decide(test_peer *peer, http_request *request, const char
 
     if (strcmp(path, "/_rf/receive") != 0 ||
         pawl_envelope_decode(request->body.data, request->body.size, 0, &envelope, NULL) != PAWL_OK)
-        return answer(request->connection, 400, response_of("", 0));
+        return peer_server_answer(request->connection, 400, response_of("", 0));
     const char *endpoint = pawl_envelope_endpoint(envelope);
     const behaviour *how = behaviour_of(endpoint);
     if (strcmp(endpoint, "block") == 0 && block_request(peer, request))
@@ -171,9 +172,9 @@ static enum MHD_Result decide(test_peer *peer, http_request *request, const char
     return result;
 }
 
-static enum MHD_Result handle(void *context, struct MHD_Connection *connection, const char *url,
-                              const char *method, const char *version, const char *data,
-                              size_t *data_size, void **state)
+static enum MHD_Result peer_server_handle(void *context, struct MHD_Connection *connection,
+                                          const char *url, const char *method, const char *version,
+                                          const char *data, size_t *data_size, void **state)
 {
     test_peer *peer = context;
     http_request *request = *state;
@@ -196,7 +197,7 @@ static enum MHD_Result handle(void *context, struct MHD_Connection *connection, 
         return MHD_YES;
     }
     if (strcmp(method, "POST") != 0)
-        return answer(connection, 405, response_of("", 0));
+        return peer_server_answer(connection, 405, response_of("", 0));
     return decide(peer, request, url);
 }
 
@@ -289,11 +290,11 @@ void server_start(test_peer *peer)
         {tls ? MHD_OPTION_HTTPS_MEM_KEY : MHD_OPTION_END, 0, (void *)(uintptr_t)key},
         {MHD_OPTION_HTTPS_MEM_CERT, 0, (void *)(uintptr_t)certificate},
         {MHD_OPTION_END, 0, NULL}};
-    server->daemon = MHD_start_daemon(flags, 0, NULL, NULL, handle, peer, MHD_OPTION_LISTEN_SOCKET,
-                                      fd, MHD_OPTION_NOTIFY_COMPLETED, forget_request, NULL,
-                                      MHD_OPTION_NOTIFY_CONNECTION, count_connection, peer,
-                                      MHD_OPTION_CONNECTION_LIMIT, 1000U, MHD_OPTION_ARRAY, options,
-                                      MHD_OPTION_END);
+    server->daemon = MHD_start_daemon(flags, 0, NULL, NULL, peer_server_handle, peer,
+                                      MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_NOTIFY_COMPLETED,
+                                      forget_request, NULL, MHD_OPTION_NOTIFY_CONNECTION,
+                                      count_connection, peer, MHD_OPTION_CONNECTION_LIMIT, 1000U,
+                                      MHD_OPTION_ARRAY, options, MHD_OPTION_END);
     if (!server->daemon)
         test_fail("the server does not start");
 }

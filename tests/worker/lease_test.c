@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "op_counter.h"
+
 /* A handler under whose hands time passes. */
 struct slow {
     fixture *f;
@@ -173,6 +175,52 @@ PAWL_TEST(of_many_leases_only_the_one_that_was_cancelled_is_lost)
     assert_int_equal(8, worker_stats(worker).done);
     assert_int_equal(1, worker_stats(worker).lost);
     assert_int_equal(PAWL_STATE_CANCELLED, fixture_state(f, slow.to_cancel));
+}
+
+#define MANY 49 /* one claim */
+
+/* The first call loses every seventh message to an administrator; the next one comes after a
+ * renewal. */
+struct thief {
+    fixture *f;
+    pawl_work_id ids[MANY];
+    int calls;
+    int renewals; /* how many ops that took */
+};
+
+static pawl_result thief_handle(pawl_task *task, void *context)
+{
+    struct thief *thief = context;
+
+    (void)task;
+    if (++thief->calls == 2)
+        thief->renewals = op_counter_of(PAWLI_SQL_RENEW);
+    if (thief->calls > 1)
+        return PAWL_DONE;
+    for (int i = 6; i < MANY; i += 7)
+        (void)queue_cancel(thief->f, thief->ids[i]);
+    op_counter_start(fixture_store(thief->f));
+    fixture_advance(thief->f, 11 * SECOND_MS);
+    return PAWL_DONE;
+}
+
+PAWL_TEST(one_op_finds_all_leases_that_are_lost_among_many)
+{
+    fixture *f = fixture_open(NULL);
+    struct thief thief = {.f = f};
+    pawl_worker_options options = PAWL_WORKER_OPTIONS_INIT;
+
+    for (int i = 0; i < PAWL_MAINTENANCE_COUNT; i++)
+        options.maintenance_interval_ms[i] = 0;
+    pawl_worker *worker = worker_open(f, &options);
+    worker_handle(worker, "t", thief_handle, &thief);
+    for (int i = 0; i < MANY; i++)
+        thief.ids[i] = fixture_send(f, "t", "x");
+    worker_step(worker);
+    assert_int_equal(1, thief.renewals);
+    assert_int_equal(MANY - MANY / 7, thief.calls);
+    assert_int_equal(MANY / 7, worker_stats(worker).lost);
+    assert_int_equal(MANY - MANY / 7, worker_stats(worker).done);
 }
 
 PAWL_TEST(a_handler_past_its_time_limit_is_cancelled_and_its_result_still_counts)

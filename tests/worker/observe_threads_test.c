@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "op_counter.h"
+
 /* The calls of an observer, as text. */
 struct heard {
     char text[2048];
@@ -97,8 +99,7 @@ PAWL_TEST(dead_letters_are_observed_too)
     assert_string_equal("a failed 1 bad; a done dead 1", heard.text);
 }
 
-/* Three are acknowledged together, one of which was cancelled meanwhile: the store says how many.
- */
+/* Three are acknowledged together, one of which was cancelled meanwhile. */
 static pawl_result cancel_second(pawl_task *task, void *context)
 {
     fixture *f = context;
@@ -122,6 +123,45 @@ PAWL_TEST(of_several_results_the_late_one_is_named)
     assert_string_equal("a done 1; b lost 1; c done 1", heard.text);
     assert_int_equal(1, worker_stats(worker).lost);
     assert_int_equal(2, worker_stats(worker).done);
+}
+
+/* Cancels its own message if the payload asks for that, and returns what the topic says. */
+static pawl_result cancel_or_not(pawl_task *task, void *context)
+{
+    const pawl_message *message = pawl_task_message(task);
+    const char *topic = pawl_message_topic(message);
+
+    if (strcmp(queue_payload(message), "late") == 0)
+        (void)queue_cancel(context, pawl_message_work_id(message));
+    return strcmp(topic, "retry") == 0     ? PAWL_RETRY
+           : strcmp(topic, "fail") == 0    ? PAWL_FAIL
+           : strcmp(topic, "release") == 0 ? PAWL_RELEASE
+                                           : PAWL_DONE;
+}
+
+PAWL_TEST(late_results_of_each_kind_are_found_without_reading_a_message)
+{
+    static const char *const topics[] = {"done", "retry", "fail", "release"};
+    static const pawl_result results[] = {PAWL_DONE, PAWL_RETRY, PAWL_FAIL, PAWL_RELEASE};
+
+    for (size_t i = 0; i < COUNT_OF(topics); i++) {
+        fixture *f = fixture_open(NULL);
+        struct heard heard;
+        pawl_worker *worker = observed(f, &heard, usual);
+
+        worker_handle(worker, NULL, cancel_or_not, f);
+        for (int k = 0; k < 12; k++)
+            fixture_send(f, topics[i], k % 4 == 1 ? "late" : "ok");
+        op_counter_start(fixture_store(f));
+        worker_step(worker);
+        assert_int_equal(9, heard.results[results[i]]);
+        assert_int_equal(3, heard.results[PAWL_LOST]);
+        for (const char *at = heard.text; (at = strstr(at, "late")); at++)
+            assert_int_equal(0, strncmp(at, "late lost", 9));
+        assert_int_equal(0, op_counter_of(PAWLI_SQL_GET));
+        assert_int_equal(1, op_counter_of(PAWLI_SQL_ACK) + op_counter_of(PAWLI_SQL_ABANDON) +
+                                op_counter_of(PAWLI_SQL_FAIL) + op_counter_of(PAWLI_SQL_RELEASE));
+    }
 }
 
 /* ---- with threads ---- */

@@ -29,6 +29,21 @@ BEGIN
 END
 $$;
 
+-- Leaves which of the listed messages a call has changed in this transaction, '1' or '0' for each, for the
+-- statement that made the call: its result is one row, and almost always the number says it all. Settings of the
+-- transaction carry what is for the library alone; the functions' signatures are those for any user.
+CREATE OR REPLACE FUNCTION pawl.leave_which(ids bigint[], fences bigint[], changed_ids bigint[], changed_fences bigint[])
+RETURNS void
+LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+    PERFORM set_config('pawl_scan.which', (
+        SELECT string_agg(CASE WHEN ((u.id, u.fence) IN (SELECT c.id, c.fence
+                                                         FROM unnest(changed_ids, changed_fences) AS c(id, fence)))
+                                    IS TRUE THEN '1' ELSE '0' END, '' ORDER BY u.place)
+        FROM unnest(ids, fences) WITH ORDINALITY AS u(id, fence, place)), true);
+END
+$$;
+
 -- Acknowledges messages: the queue row is removed, an outcome row is added.
 CREATE OR REPLACE FUNCTION pawl.ack(owner uuid, ids bigint[], fences bigint[]) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
@@ -39,7 +54,8 @@ DECLARE
     t CONSTANT timestamptz := pawl.clock();
     my_name text; -- NULL: the messages are of several claims
     changed bigint;
-    ended   bigint[]; -- the fences of those that changed
+    done_ids bigint[]; -- those that changed
+    ended   bigint[]; -- their fences
 BEGIN
     -- @include check_ids function=ack
     IF fences[1] = ALL (fences) THEN
@@ -56,10 +72,11 @@ BEGIN
                g.progress
         FROM left_queue g),
     -- @include end_counted state=@STATE_DONE@
-    SELECT count(*), array_agg(g.fence) INTO changed, ended FROM left_queue g;
+    SELECT count(*), array_agg(g.id), array_agg(g.fence) INTO changed, done_ids, ended FROM left_queue g;
     IF changed > 0 THEN
         PERFORM pawl.claims_ended(ended);
     END IF;
+    -- @include leave_which ids=done_ids fences=ended
     RETURN changed;
 END
 $$;
@@ -117,7 +134,8 @@ AS $$
 DECLARE
     t CONSTANT timestamptz := pawl.clock();
     changed bigint;
-    ended   bigint[]; -- the fences of those that changed
+    failed_ids bigint[]; -- those that changed
+    ended   bigint[]; -- their fences
 BEGIN
     -- @include check_ids function=fail
     WITH left_queue AS (
@@ -125,10 +143,11 @@ BEGIN
         -- @include held_under function=fail row=q
         RETURNING q.id, q.lane_id, q.retries, q.fence, q.expires_at, q.last_error, q.progress),
     -- @include end_failed error='coalesce(pawl.cut_text(fail.error), g.last_error)'
-    SELECT count(*), array_agg(g.fence) INTO changed, ended FROM left_queue g;
+    SELECT count(*), array_agg(g.id), array_agg(g.fence) INTO changed, failed_ids, ended FROM left_queue g;
     IF changed > 0 THEN
         PERFORM pawl.claims_ended(ended);
     END IF;
+    -- @include leave_which ids=failed_ids fences=ended
     RETURN changed;
 END
 $$;
@@ -153,7 +172,7 @@ DECLARE
 BEGIN
     -- @include check_ids function=abandon
     -- @include check_later function=abandon
-    -- @include lock_held function=abandon
+    -- @include lock_held function=abandon table=queue
 
     WITH left_queue AS (
         DELETE FROM pawl.queue q
@@ -193,7 +212,7 @@ DECLARE
 BEGIN
     -- @include check_ids function=defer
     -- @include check_later function=defer
-    -- @include lock_held function=defer
+    -- @include lock_held function=defer table=queue
     -- @include give_back_later function=defer counter=deferrals
     PERFORM pawl.wake();
     PERFORM pawl.claims_ended(ended);
@@ -214,6 +233,8 @@ DECLARE
     xid CONSTANT xid8 := pg_current_xact_id();
     t   CONSTANT timestamptz := pawl.clock();
     changed bigint;
+    held_ids    bigint[];
+    held_fences bigint[];
 BEGIN
     -- @include check_ids function=renew
     PERFORM pawl.check_span('renew: lease', renew.lease, @LEASE_MIN@, @LEASE_MAX@, '@LEASE_RANGE@');
@@ -226,6 +247,7 @@ BEGIN
         UPDATE pawl.claim c SET check_at = t + renew.lease
         WHERE c.fence = ANY (fences) AND c.owner = renew.owner AND c.check_at > t + renew.lease;
     END IF;
+    -- @include find_renewed function=renew table=queue
     RETURN changed;
 END
 $$;
@@ -243,7 +265,7 @@ DECLARE
     ended   bigint[]; -- their fences
 BEGIN
     -- @include check_ids function=release
-    -- @include lock_held function=release
+    -- @include lock_held function=release table=queue
     UPDATE pawl.queue q
     SET owner = '00000000-0000-0000-0000-000000000000', lease_until = 'epoch', fence = 0, run_at = t,
         stamped_at = t

@@ -165,12 +165,16 @@ AS $$
 #variable_conflict use_column
 DECLARE
     changed bigint;
+    done_ids    bigint[];
+    done_fences bigint[];
 BEGIN
     -- @include check_ids function=dead_done
-    DELETE FROM pawl.dead d
-    -- @include held_under function=dead_done row=d
-    ;
-    GET DIAGNOSTICS changed = ROW_COUNT;
+    WITH done AS (
+        DELETE FROM pawl.dead d
+        -- @include held_under function=dead_done row=d
+        RETURNING d.id, d.fence)
+    SELECT count(*), array_agg(g.id), array_agg(g.fence) INTO changed, done_ids, done_fences FROM done g;
+    -- @include leave_which ids=done_ids fences=done_fences
     RETURN changed;
 END
 $$;
@@ -189,7 +193,8 @@ AS $$
 #variable_conflict use_column
 DECLARE
     t CONSTANT timestamptz := pawl.clock();
-    changed bigint;
+    held_ids bigint[];
+    ended   bigint[]; -- their fences
 BEGIN
     -- @include check_ids function=dead_abandon
     IF dead_abandon.delay IS NOT NULL THEN
@@ -197,15 +202,14 @@ BEGIN
     END IF;
     PERFORM pawl.check_span('dead_abandon: base', dead_abandon.base, @BACKOFF_MIN@, @BACKOFF_MAX@, '@BACKOFF_RANGE@');
     PERFORM pawl.check_span('dead_abandon: most', dead_abandon.most, @BACKOFF_MIN@, @BACKOFF_MAX@, '@BACKOFF_RANGE@');
+    -- @include lock_held function=dead_abandon table=dead
     UPDATE pawl.dead d
     SET run_at = t + coalesce(dead_abandon.delay,
                               pawl.backoff(dead_abandon.base, dead_abandon.most, d.calls - 1)),
         owner = '00000000-0000-0000-0000-000000000000', fence = 0,
         error = coalesce(pawl.cut_text(dead_abandon.error), d.error)
-    -- @include held_under function=dead_abandon row=d
-    ;
-    GET DIAGNOSTICS changed = ROW_COUNT;
-    RETURN changed;
+    WHERE d.id = ANY (held_ids);
+    RETURN cardinality(held_ids);
 END
 $$;
 
@@ -220,6 +224,8 @@ AS $$
 DECLARE
     t CONSTANT timestamptz := pawl.clock();
     changed bigint;
+    held_ids    bigint[];
+    held_fences bigint[];
 BEGIN
     -- @include check_ids function=dead_renew
     PERFORM pawl.check_span('dead_renew: lease', dead_renew.lease, @LEASE_MIN@, @LEASE_MAX@, '@LEASE_RANGE@');
@@ -227,6 +233,7 @@ BEGIN
     -- @include held_under function=dead_renew row=d
     ;
     GET DIAGNOSTICS changed = ROW_COUNT;
+    -- @include find_renewed function=dead_renew table=dead
     RETURN changed;
 END
 $$;

@@ -61,7 +61,7 @@ static void read_lease_owner(const void *from, pawl_wall now, cli_value *to)
     cli_value_text(to, to->room);
 }
 
-static void read_lease_holder(const void *from, pawl_wall now, cli_value *to)
+static void read_lease_owner_name(const void *from, pawl_wall now, cli_value *to)
 {
     const pawl_lease *lease = from;
 
@@ -91,7 +91,7 @@ static const cli_field lease_fields[] = {
     {NULL, .read = read_lease_state, .details = {2, "state"}},
     {NULL, .read = read_lease_state_cell, .column = {2, "STATE"}},
     {"owner", .read = read_lease_owner, .details = {4, "owner id"}},
-    {"owner_name", .read = read_lease_holder, .details = {3, "owner"}, .column = {4, "OWNER"}},
+    {"owner_name", .read = read_lease_owner_name, .details = {3, "owner"}, .column = {4, "OWNER"}},
     {"fence", LEASE(INT64, fence), .details = {5, "token"}, .column = {3, "TOKEN", true}},
     {"taken_at", LEASE(TIME, taken_at), .details = {6, "acquired"}},
     {NULL, .read = read_lease_taken_cell, .column = {5, "ACQUIRED"}},

@@ -98,7 +98,7 @@ static void unknown_key(file_reader *in, const cli_part *part, const char *key)
                        key, part->section->name, hint);
 }
 
-static void take_value(file_reader *in, const char *key, const char *value)
+static void config_take_value(file_reader *in, const char *key, const char *value)
 {
     cli_part *part = &in->config->parts[in->part];
 
@@ -144,7 +144,7 @@ static bool read_value(file_reader *in, char *line)
     while (is_blank(key_end[-1]))
         key_end--;
     *key_end = '\0';
-    take_value(in, line, value);
+    config_take_value(in, line, value);
     return true;
 }
 

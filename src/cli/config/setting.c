@@ -206,7 +206,7 @@ bool cli_setting_store(const cli_setting *setting, void *values, const char *tex
     return false;
 }
 
-static bool is_text(const cli_setting *setting)
+static bool setting_is_text(const cli_setting *setting)
 {
     return setting->kind == CLI_VALUE_TEXT || setting->kind == CLI_VALUE_URL;
 }
@@ -221,7 +221,7 @@ void cli_setting_take_default(const cli_setting *setting, void *values)
 {
     void *field = (char *)values + setting->offset;
 
-    if (setting->fallback || setting->library == CLI_LIBRARY_NONE || is_text(setting))
+    if (setting->fallback || setting->library == CLI_LIBRARY_NONE || setting_is_text(setting))
         return;
     const void *member =
         (const char *)cli_library_defaults[setting->library] + setting->library_offset;
@@ -236,7 +236,7 @@ void cli_setting_fill(const cli_setting *setting, const void *values, void *opti
     const void *field = (const char *)values + setting->offset;
     void *member = (char *)options + setting->library_offset;
 
-    if (is_text(setting))
+    if (setting_is_text(setting))
         *(const char **)member = *(char *const *)field;
     else if (setting->kind == CLI_VALUE_BOOL)
         *(bool *)member = *(const bool *)field;
@@ -251,7 +251,7 @@ void cli_setting_done(const cli_setting *setting, void *values)
     void *field = (char *)values + setting->offset;
     cli_texts *list = field;
 
-    if (is_text(setting)) {
+    if (setting_is_text(setting)) {
         free(*(void **)field);
         *(char **)field = NULL;
     } else if (setting->kind == CLI_VALUE_LIST || setting->kind == CLI_VALUE_SECRETS) {
@@ -311,19 +311,20 @@ char *cli_setting_text(const cli_setting *setting, const void *values)
 static const char file_source[] = "file:";
 static const char environment_source[] = "env:";
 
-static bool begins_with(const char *text, const char *with)
+static bool text_begins_with(const char *text, const char *with)
 {
     return strncmp(text, with, strlen(with)) == 0 && text[strlen(with)] != '\0';
 }
 
 bool cli_secret_is_source(const char *text)
 {
-    return begins_with(text, file_source) || begins_with(text, environment_source);
+    return text_begins_with(text, file_source) || text_begins_with(text, environment_source);
 }
 
 const char *cli_secret_variable(const char *source)
 {
-    return begins_with(source, environment_source) ? source + strlen(environment_source) : NULL;
+    return text_begins_with(source, environment_source) ? source + strlen(environment_source)
+                                                        : NULL;
 }
 
 /* Where the password of "scheme://user:password@host" is; too much rather than too little. */

@@ -61,7 +61,7 @@ static void tail_buffer_done(cli_tail_buffer *tail)
 
 /* ---- starting ---- */
 
-static void close_fd(int *fd)
+static void child_close_fd(int *fd)
 {
     if (*fd >= 0)
         close(*fd);
@@ -168,10 +168,10 @@ static int open_pidfd(cli_child *child)
 
 static void close_child_fds(cli_child *child)
 {
-    close_fd(&child->stdin_fd);
-    close_fd(&child->stdout_fd);
-    close_fd(&child->stderr_fd);
-    close_fd(&child->end_fd);
+    child_close_fd(&child->stdin_fd);
+    child_close_fd(&child->stdout_fd);
+    child_close_fd(&child->stderr_fd);
+    child_close_fd(&child->end_fd);
 }
 
 /* Pipes for the streams that the child does not inherit. */
@@ -206,9 +206,9 @@ int cli_child_start(cli_child *child, const cli_command *command, char *const *e
         problem = spawn_child(child, command, environment, &(pipe_ends){in[0], out[1], err[1]});
     if (problem == 0)
         problem = open_pidfd(child);
-    close_fd(&in[0]);
-    close_fd(&out[1]);
-    close_fd(&err[1]);
+    child_close_fd(&in[0]);
+    child_close_fd(&out[1]);
+    child_close_fd(&err[1]);
     if (problem != 0)
         close_child_fds(child);
     return problem;
@@ -230,7 +230,7 @@ static void pump_input(cli_child *child)
         child->input += sent;
         child->input_left -= (size_t)sent;
     }
-    close_fd(&child->stdin_fd);
+    child_close_fd(&child->stdin_fd);
 }
 
 static void keep_response(cli_child *child, const char *bytes, size_t size)
@@ -256,7 +256,7 @@ static void pump_output(cli_child *child, int *from, cli_tail_buffer *tail, int 
         if (got < 0 && errno == EAGAIN)
             return;
         if (got <= 0) {
-            close_fd(from);
+            child_close_fd(from);
             return;
         }
         tail_buffer_add(tail, bytes, (size_t)got);

@@ -81,7 +81,7 @@ const char *cli_span_text(int64_t span_ms, char ret_text[CLI_WHEN_SIZE])
 /* ---- times ---- */
 
 /* Exactly `count` digits; moves *at behind them. */
-static bool take_digits(const char **at, int count, int *ret_number)
+static bool date_take_digits(const char **at, int count, int *ret_number)
 {
     int number = 0;
 
@@ -104,12 +104,12 @@ static bool take_char(const char **at, char wanted)
 }
 
 /* YYYY-MM-DD as days since 1970. */
-static bool take_date(const char **at, int64_t *ret_days)
+static bool date_take_days(const char **at, int64_t *ret_days)
 {
     int year, month, day;
 
-    if (!take_digits(at, 4, &year) || !take_char(at, '-') || !take_digits(at, 2, &month) ||
-        !take_char(at, '-') || !take_digits(at, 2, &day))
+    if (!date_take_digits(at, 4, &year) || !take_char(at, '-') ||
+        !date_take_digits(at, 2, &month) || !take_char(at, '-') || !date_take_digits(at, 2, &day))
         return false;
     if (year < 1971 || month < 1 || month > 12 || day < 1 ||
         day > pawli_civil_month_days(year, month))
@@ -124,9 +124,9 @@ static bool take_clock(const char **at, int64_t *ret_us)
     int hour, minute, second = 0;
     int64_t place = 100000;
 
-    if (!take_digits(at, 2, &hour) || !take_char(at, ':') || !take_digits(at, 2, &minute))
+    if (!date_take_digits(at, 2, &hour) || !take_char(at, ':') || !date_take_digits(at, 2, &minute))
         return false;
-    if (take_char(at, ':') && !take_digits(at, 2, &second))
+    if (take_char(at, ':') && !date_take_digits(at, 2, &second))
         return false;
     if (hour > 23 || minute > 59 || second > 59)
         return false;
@@ -153,10 +153,10 @@ static bool take_zone(const char **at, int *ret_seconds)
     }
     if (!take_char(at, '+') && !take_char(at, '-'))
         return false;
-    if (!take_digits(at, 2, &hours))
+    if (!date_take_digits(at, 2, &hours))
         return false;
     bool colon = take_char(at, ':');
-    if ((colon || **at) && !take_digits(at, 2, &minutes))
+    if ((colon || **at) && !date_take_digits(at, 2, &minutes))
         return false;
     if (hours > 23 || minutes > 59)
         return false;
@@ -172,7 +172,7 @@ static bool parse_instant(const char *text, pawl_wall *ret_at, bool *ret_zone_mi
     int east = 0;
 
     *ret_zone_missing = false;
-    if (!take_date(&at, &days))
+    if (!date_take_days(&at, &days))
         return false;
     if (*at == '\0') {
         *ret_zone_missing = true;

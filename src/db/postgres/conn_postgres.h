@@ -58,8 +58,8 @@ extern const pawli_wait_method pawli_postgres_wait_method;
 /* driver_postgres.c */
 pawl_status pawli_postgres_open(const pawli_db_settings *settings, pawli_use use,
                                 pawl_mono deadline, pawli_conn **ret_conn, pawl_error *err);
-pawl_status pawli_postgres_wrap(const pawli_db_settings *settings, void *native,
-                                pawli_conn **ret_conn, pawl_error *err);
+pawl_status pawli_postgres_open_foreign(const pawli_db_settings *settings, void *native,
+                                        pawli_conn **ret_conn, pawl_error *err);
 bool pawli_postgres_tx_open(pawli_conn *base);
 void *pawli_postgres_native(pawli_conn *base);
 bool pawli_postgres_alive(pawli_conn *base);

@@ -36,7 +36,7 @@ static const pawli_driver driver = {
     .ask = pawli_postgres_schema_ask,
     .schema = pawli_postgres_schema,
     .schema_lock = pawli_postgres_schema_lock,
-    .foreign_tx = pawli_postgres_wrap,
+    .open_foreign = pawli_postgres_open_foreign,
     .tx_open = pawli_postgres_tx_open,
     .interrupt = pawli_postgres_interrupt,
     .wait_method = &pawli_postgres_wait_method,
@@ -136,8 +136,8 @@ pawl_status pawli_postgres_open(const pawli_db_settings *settings, pawli_use use
     return PAWL_OK;
 }
 
-pawl_status pawli_postgres_wrap(const pawli_db_settings *settings, void *native,
-                                pawli_conn **ret_conn, pawl_error *err)
+pawl_status pawli_postgres_open_foreign(const pawli_db_settings *settings, void *native,
+                                        pawli_conn **ret_conn, pawl_error *err)
 {
     pawli_postgres *conn;
 

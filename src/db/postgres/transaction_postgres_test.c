@@ -45,8 +45,8 @@ static pawli_conn *foreign_tx(postgres_fixture *g, handle *h)
     pawl_error err = PAWL_ERROR_INIT;
     pawli_conn *conn = NULL;
 
-    assert_ok(pawli_driver_postgres->foreign_tx(&g->settings, handle_engine_postgres->native(h),
-                                                &conn, &err),
+    assert_ok(pawli_driver_postgres->open_foreign(&g->settings, handle_engine_postgres->native(h),
+                                                  &conn, &err),
               &err);
     test_defer(close_conn, conn);
     return conn;
@@ -80,7 +80,7 @@ PAWL_TEST(a_wrapped_transaction_is_the_applications)
     handle *h = second_handle(g);
     void *native = handle_engine_postgres->native(h);
     assert_status(PAWL_E_MISUSE,
-                  pawli_driver_postgres->foreign_tx(&g->settings, native, &conn, &err), &err);
+                  pawli_driver_postgres->open_foreign(&g->settings, native, &conn, &err), &err);
     ask(h, "BEGIN");
     conn = foreign_tx(g, h);
     assert_true(conn->driver->tx_open(conn));
@@ -108,8 +108,8 @@ PAWL_TEST(a_failed_wrapped_transaction_must_be_rolled_back_first)
     assert_false(handle_engine_postgres->run(h, "BEGIN; SELECT 1/0", NULL, message));
     /* A failed multi-statement text keeps the transaction that it opened. */
     assert_status(PAWL_E_TX_RESTART,
-                  pawli_driver_postgres->foreign_tx(&g->settings, handle_engine_postgres->native(h),
-                                                    &conn, &err),
+                  pawli_driver_postgres->open_foreign(
+                      &g->settings, handle_engine_postgres->native(h), &conn, &err),
                   &err);
 }
 

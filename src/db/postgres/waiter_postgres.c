@@ -61,8 +61,8 @@ pawl_status pawli_postgres_listener_open(const pawli_db_settings *settings, cons
 
 /* An empty payload means that a message is ready. Otherwise it is a worker's notification to
  * itself. */
-static void read_payload(const postgres_listener *listener, const char *text,
-                         pawli_commit_events *events)
+static void listener_read_payload(const postgres_listener *listener, const char *text,
+                                  pawli_commit_events *events)
 {
     if (*text == '\0')
         events->commit = true;
@@ -80,7 +80,7 @@ pawl_status pawli_postgres_listener_read(pawli_commit_listener *base,
     if (!PQconsumeInput(listener->conn->pg) || PQstatus(listener->conn->pg) != CONNECTION_OK)
         return pawli_fail(err, PAWL_E_UNAVAILABLE, "the listening connection was lost");
     while ((note = PQnotifies(listener->conn->pg))) {
-        read_payload(listener, note->extra, &events);
+        listener_read_payload(listener, note->extra, &events);
         PQfreemem(note);
     }
     *ret_events = events;

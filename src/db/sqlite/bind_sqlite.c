@@ -66,6 +66,10 @@ static bool find_source(const pawli_sqlite_script *script, bool each, const char
         ret_binding->source = PAWLI_SQLITE_FROM_ROWS;
         return script->column_count > 0;
     }
+    if (strcmp(name, "row_count") == 0) {
+        ret_binding->source = PAWLI_SQLITE_FROM_COUNT;
+        return script->column_count > 0;
+    }
     for (size_t i = 0; i < script->param_count; i++) {
         if (script->names[i] && strcmp(name, script->names[i]) == 0) {
             ret_binding->source = PAWLI_SQLITE_FROM_PARAM;
@@ -235,6 +239,8 @@ static int bind_constant(const pawli_sqlite *conn, pawli_sqlite_script *script,
         return sqlite3_bind_int64(handle, binding->index, now);
     if (binding->source == PAWLI_SQLITE_FROM_ROWS)
         return pawli_sqlite_rows_bind(handle, binding->index, &script->rows);
+    if (binding->source == PAWLI_SQLITE_FROM_COUNT)
+        return sqlite3_bind_int64(handle, binding->index, (sqlite3_int64)op->rows->row_count);
     if (pawli_is_list(op->params[binding->slot].value.type))
         return bind_list(conn, script, handle, binding, op);
     return bind_value(handle, binding->index, &op->params[binding->slot].value);

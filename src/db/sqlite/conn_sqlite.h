@@ -86,8 +86,8 @@ pawl_status pawli_sqlite_checkpoint(pawli_conn *base, pawl_error *err);
 /* driver_sqlite.c */
 pawl_status pawli_sqlite_open(const pawli_db_settings *settings, pawli_use use, pawl_mono deadline,
                               pawli_conn **ret_conn, pawl_error *err);
-pawl_status pawli_sqlite_wrap(const pawli_db_settings *settings, void *native,
-                              pawli_conn **ret_conn, pawl_error *err);
+pawl_status pawli_sqlite_open_foreign(const pawli_db_settings *settings, void *native,
+                                      pawli_conn **ret_conn, pawl_error *err);
 bool pawli_sqlite_tx_open(pawli_conn *base);
 void *pawli_sqlite_native(pawli_conn *base);
 void pawli_sqlite_close(pawli_conn *base);
@@ -155,7 +155,8 @@ typedef enum pawli_sqlite_source {
     PAWLI_SQLITE_FROM_NOW,
     PAWLI_SQLITE_FROM_PARAM,
     PAWLI_SQLITE_FROM_COLUMN, /* one value of the current row */
-    PAWLI_SQLITE_FROM_ROWS    /* all of the row table */
+    PAWLI_SQLITE_FROM_ROWS,   /* all of the row table */
+    PAWLI_SQLITE_FROM_COUNT   /* how many rows it has */
 } pawli_sqlite_source;
 
 typedef struct pawli_sqlite_binding {

@@ -35,7 +35,7 @@ static const pawli_driver driver = {
     .script = pawli_sqlite_schema_script,
     .schema = pawli_sqlite_schema,
     .schema_lock = pawli_sqlite_schema_lock,
-    .foreign_tx = pawli_sqlite_wrap,
+    .open_foreign = pawli_sqlite_open_foreign,
     .tx_open = pawli_sqlite_tx_open,
     .interrupt = pawli_sqlite_interrupt,
     .wait_method = &pawli_wait_by_polling,
@@ -276,8 +276,8 @@ static pawl_status check_foreign(const pawli_db_settings *settings, sqlite3 *han
     return PAWL_OK;
 }
 
-pawl_status pawli_sqlite_wrap(const pawli_db_settings *settings, void *native,
-                              pawli_conn **ret_conn, pawl_error *err)
+pawl_status pawli_sqlite_open_foreign(const pawli_db_settings *settings, void *native,
+                                      pawli_conn **ret_conn, pawl_error *err)
 {
     PAWLI_AUTO(pawli_sqlite) conn = NULL;
     pawl_status st = check_foreign(settings, native, err);

@@ -187,8 +187,8 @@ static claimed claim(sqlite_fixture *g, int limit)
 }
 
 /* ack, fail, abandon, renew or release one message; returns how many changed. */
-static int64_t answer(sqlite_fixture *g, enum pawli_sql sql, const uint8_t *owner, int64_t id,
-                      int64_t fence)
+static int64_t life_sqlite_answer(sqlite_fixture *g, enum pawli_sql sql, const uint8_t *owner,
+                                  int64_t id, int64_t fence)
 {
     static const char *const names[] = {"id", "fence"};
     static const pawli_type types[] = {PAWLI_INT, PAWLI_INT};
@@ -266,7 +266,7 @@ PAWL_TEST(a_message_is_stored_once)
     assert_int_equal(t.ids[0], s.ids[0]);
     claimed c = claim(g, 8);
     assert_int_equal(c.count, 2);
-    assert_int_equal(answer(g, PAWLI_SQL_ACK, owner_a, s.ids[0], c.fence), 1);
+    assert_int_equal(life_sqlite_answer(g, PAWLI_SQL_ACK, owner_a, s.ids[0], c.fence), 1);
     assert_int_equal(enqueue(g, again, 1).results[0], 1); /* finished, and remains so */
     assert_int_equal(state_of(g, s.ids[0]), 2);
 }
@@ -308,12 +308,12 @@ PAWL_TEST(only_the_owner_acknowledges)
     sent s = enqueue(g, m, 2);
     claimed c = claim(g, 8);
 
-    assert_int_equal(answer(g, PAWLI_SQL_ACK, owner_b, s.ids[0], c.fence), 0);
-    assert_int_equal(answer(g, PAWLI_SQL_ACK, owner_a, s.ids[0], c.fence + 1), 0);
-    assert_int_equal(answer(g, PAWLI_SQL_ACK, owner_a, 999, c.fence), 0);
-    assert_int_equal(answer(g, PAWLI_SQL_RENEW, owner_a, s.ids[0], c.fence), 1);
-    assert_int_equal(answer(g, PAWLI_SQL_ACK, owner_a, s.ids[0], c.fence), 1);
-    assert_int_equal(answer(g, PAWLI_SQL_FAIL, owner_a, s.ids[1], c.fence), 1);
+    assert_int_equal(life_sqlite_answer(g, PAWLI_SQL_ACK, owner_b, s.ids[0], c.fence), 0);
+    assert_int_equal(life_sqlite_answer(g, PAWLI_SQL_ACK, owner_a, s.ids[0], c.fence + 1), 0);
+    assert_int_equal(life_sqlite_answer(g, PAWLI_SQL_ACK, owner_a, 999, c.fence), 0);
+    assert_int_equal(life_sqlite_answer(g, PAWLI_SQL_RENEW, owner_a, s.ids[0], c.fence), 1);
+    assert_int_equal(life_sqlite_answer(g, PAWLI_SQL_ACK, owner_a, s.ids[0], c.fence), 1);
+    assert_int_equal(life_sqlite_answer(g, PAWLI_SQL_FAIL, owner_a, s.ids[1], c.fence), 1);
     assert_int_equal(state_of(g, s.ids[0]), 2);
     assert_int_equal(state_of(g, s.ids[1]), 3);
     assert_int_equal(number(handle_of(g->conn), "SELECT done * 10 + failed FROM pawl_lane_stats"),
@@ -330,7 +330,7 @@ PAWL_TEST(an_abandoned_message_is_retried_and_finally_fails)
     for (int attempt = 0; attempt < 3; attempt++) {
         claimed c = claim(g, 1);
         assert_int_equal(c.count, 1);
-        assert_int_equal(answer(g, PAWLI_SQL_ABANDON, owner_a, s.ids[0], c.fence), 1);
+        assert_int_equal(life_sqlite_answer(g, PAWLI_SQL_ABANDON, owner_a, s.ids[0], c.fence), 1);
         if (attempt < 2) {
             set_clock(g, now + (SECOND << attempt) - 1);
             assert_int_equal(claim(g, 1).count, 0);
@@ -353,12 +353,12 @@ PAWL_TEST(reap_counts_the_attempt_and_release_does_not)
     sent s = enqueue(g, m, 2);
     claimed c = claim(g, 8);
 
-    assert_int_equal(answer(g, PAWLI_SQL_RELEASE, owner_a, s.ids[0], c.fence), 1);
+    assert_int_equal(life_sqlite_answer(g, PAWLI_SQL_RELEASE, owner_a, s.ids[0], c.fence), 1);
     c = claim(g, 1);
     assert_int_equal(c.ids[0], s.ids[0]);
     assert_int_equal(housekeeping(g, PAWLI_SQL_REAP), 0);
     set_clock(g, START + MINUTE / 2);
-    assert_int_equal(answer(g, PAWLI_SQL_RENEW, owner_a, s.ids[0], c.fence), 1);
+    assert_int_equal(life_sqlite_answer(g, PAWLI_SQL_RENEW, owner_a, s.ids[0], c.fence), 1);
     set_clock(g, START + MINUTE);
     assert_int_equal(housekeeping(g, PAWLI_SQL_REAP), 1); /* the second; the first was renewed */
     assert_int_equal(housekeeping(g, PAWLI_SQL_REAP), 0);
@@ -384,7 +384,7 @@ PAWL_TEST(cancel_expire_retry_prune_and_purge)
     assert_int_equal(manage(g, PAWLI_SQL_CANCEL, s.ids[0]), 1); /* in progress */
     assert_int_equal(manage(g, PAWLI_SQL_CANCEL, s.ids[2]), 1); /* ready */
     assert_int_equal(manage(g, PAWLI_SQL_CANCEL, s.ids[2]), 0);
-    assert_int_equal(answer(g, PAWLI_SQL_ACK, owner_a, s.ids[0], c.fence), 0);
+    assert_int_equal(life_sqlite_answer(g, PAWLI_SQL_ACK, owner_a, s.ids[0], c.fence), 0);
     assert_int_equal(housekeeping(g, PAWLI_SQL_EXPIRE), 0);
     set_clock(g, START + MINUTE);
     assert_int_equal(housekeeping(g, PAWLI_SQL_EXPIRE), 1);
@@ -393,12 +393,12 @@ PAWL_TEST(cancel_expire_retry_prune_and_purge)
     assert_int_equal(manage(g, PAWLI_SQL_RETRY, s.ids[3]), 0); /* not dead */
     c = claim_some(g, owner_b, 8, NULL, 0);
     assert_int_equal(c.count, 2);
-    assert_int_equal(answer(g, PAWLI_SQL_FAIL, owner_b, s.ids[1], c.fence), 1);
+    assert_int_equal(life_sqlite_answer(g, PAWLI_SQL_FAIL, owner_b, s.ids[1], c.fence), 1);
     set_clock(g, START + 2 * MINUTE);
     assert_int_equal(housekeeping(g, PAWLI_SQL_EXPIRE),
                      1); /* failed, then past its new time to live */
     assert_int_equal(state_of(g, s.ids[1]), 4);
-    assert_int_equal(answer(g, PAWLI_SQL_ACK, owner_b, s.ids[3], c.fence), 1);
+    assert_int_equal(life_sqlite_answer(g, PAWLI_SQL_ACK, owner_b, s.ids[3], c.fence), 1);
     assert_int_equal(housekeeping(g, PAWLI_SQL_PRUNE), 0);
     set_clock(g, START + 62 * MINUTE);
     assert_int_equal(housekeeping(g, PAWLI_SQL_PRUNE), 3); /* done and cancelled */
@@ -422,7 +422,7 @@ PAWL_TEST(the_clock_never_goes_back)
     claimed c = claim(g, 1);
     assert_int_equal(c.count, 1);
     set_clock(g, START + MINUTE / 2);
-    assert_int_equal(answer(g, PAWLI_SQL_RELEASE, owner_a, c.ids[0], c.fence), 1);
+    assert_int_equal(life_sqlite_answer(g, PAWLI_SQL_RELEASE, owner_a, c.ids[0], c.fence), 1);
     set_clock(g, START);
     assert_ok(run(g->conn, &op, &err), &err);
     assert_int_equal(a.first[0], START + MINUTE / 2);
@@ -445,7 +445,7 @@ PAWL_TEST(owned_lists_the_messages_of_an_owner)
                    .context = &seen};
 
     claim_some(g, owner_b, 1, NULL, 0);
-    assert_int_equal(answer(g, PAWLI_SQL_ACK, owner_a, s.ids[0], one.fence), 1);
+    assert_int_equal(life_sqlite_answer(g, PAWLI_SQL_ACK, owner_a, s.ids[0], one.fence), 1);
     assert_ok(run(g->conn, &op, &err), &err);
     assert_int_equal(seen.count, 1);
     assert_int_equal(seen.ids[0], s.ids[1]);

@@ -253,7 +253,7 @@ pawl_status pawli_sqlite_unit_open(pawli_sqlite *conn, bool writes, bool snapsho
 
     if (conn->base.foreign && !in_transaction(conn))
         return pawli_fail(err, PAWL_E_MISUSE,
-                          "the application's transaction has ended; wrap the handle again after "
+                          "the application's transaction has ended; pass the handle again after "
                           "BEGIN IMMEDIATE");
     if (conn->begun && !in_transaction(conn))
         return transaction_rolled_back(err);

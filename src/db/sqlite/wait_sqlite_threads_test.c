@@ -51,7 +51,7 @@ static void hold_platform(int64_t step_us)
 
     world = pawli_platform_default;
     world.mono_now = held_mono;
-    world.pause = held_pause;
+    world.sleep_us = held_pause;
     memset(&held, 0, sizeof held);
     held.now_us = SECOND;
     held.step_us = step_us;

@@ -22,7 +22,7 @@
 #define HEADER_VALUE_MAX 512
 #define ERROR_BODY_MAX 65536
 
-static pawl_status no_memory(pawl_error *err)
+static pawl_status http_no_memory(pawl_error *err)
 {
     return pawli_fail(err, PAWL_E_NOMEM, "out of memory for a request");
 }
@@ -229,7 +229,7 @@ static pawl_status http_send_set_up(pawli_http_send *send, const pawl_send_reque
         code = set_tls(send, request->service);
     pawli_target_done(&target);
     if (code == CURLE_OUT_OF_MEMORY)
-        return no_memory(err);
+        return http_no_memory(err);
     if (code != CURLE_OK)
         return pawli_fail_code(err, PAWL_E_INVALID, (int)code, "libcurl rejects an option: %s",
                                curl_easy_strerror(code));
@@ -244,14 +244,14 @@ pawl_status pawli_http_send_new(pawli_http *http, const pawl_send_request *reque
     pawl_status st;
 
     if (!send)
-        return no_memory(err);
+        return http_no_memory(err);
     send->http = http;
     send->end = end;
     send->context = context;
     send->easy = http->spare ? http->spare : curl_easy_init();
     http->spare = NULL;
     if (!send->easy)
-        return no_memory(err);
+        return http_no_memory(err);
     st = http_send_set_up(send, request, err);
     if (st != PAWL_OK)
         return st;

@@ -22,7 +22,7 @@
 
 /* ---- parsing: the URL, and optionally a socket path ---- */
 
-static pawl_status no_memory(pawl_error *err)
+static pawl_status target_no_memory(pawl_error *err)
 {
     return pawli_fail(err, PAWL_E_NOMEM, "out of memory for a URL");
 }
@@ -57,14 +57,14 @@ static pawl_status parse_http(const char *url, char **ret_url, pawl_error *err)
     pawl_status st = PAWL_OK;
 
     if (!parts)
-        return no_memory(err);
+        return target_no_memory(err);
     CURLUcode code = target_complete(parts, url);
     if (code == CURLUE_OK)
         code = curl_url_get(parts, CURLUPART_URL, &whole, 0);
     if (code == CURLUE_OK)
         *ret_url = strdup(whole);
     if (code == CURLUE_OUT_OF_MEMORY || (code == CURLUE_OK && !*ret_url))
-        st = no_memory(err);
+        st = target_no_memory(err);
     else if (code == CURLUE_USER_NOT_ALLOWED)
         st = pawli_fail(err, PAWL_E_INVALID,
                         "a URL must not contain a user name or password: use a secret of the "
@@ -87,7 +87,7 @@ static pawl_status parse_socket(const char *rest, const char *directory, const c
 
     if (asprintf(&ret_target->socket_path, "%s%s%.*s", directory, prefix, (int)size, rest) < 0) {
         ret_target->socket_path = NULL;
-        return no_memory(err);
+        return target_no_memory(err);
     }
     if (size == 0 || strlen(ret_target->socket_path) >= sizeof((struct sockaddr_un *)0)->sun_path)
         return pawli_fail(err, PAWL_E_INVALID,

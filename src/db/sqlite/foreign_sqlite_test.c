@@ -1,4 +1,5 @@
-/* src/db/sqlite/wrap_sqlite_test.c - ops inside a transaction of the application's own handle. */
+/* src/db/sqlite/foreign_sqlite_test.c - ops inside a transaction of the application's own handle.
+ */
 #include "test.h"
 
 #if PAWL_TEST_SQLITE
@@ -24,7 +25,7 @@ static pawli_conn *foreign_tx(sqlite_fixture *g, sqlite3 *handle)
     pawl_error err = PAWL_ERROR_INIT;
     pawli_conn *conn = NULL;
 
-    assert_ok(pawli_driver_sqlite->foreign_tx(&g->settings, handle, &conn, &err), &err);
+    assert_ok(pawli_driver_sqlite->open_foreign(&g->settings, handle, &conn, &err), &err);
     assert_true(conn->foreign);
     return conn;
 }
@@ -35,7 +36,7 @@ static void reject_foreign(sqlite_fixture *g, sqlite3 *handle, pawl_status expec
     pawl_error err = PAWL_ERROR_INIT;
     pawli_conn *conn = NULL;
 
-    assert_status(expected, pawli_driver_sqlite->foreign_tx(&g->settings, handle, &conn, &err),
+    assert_status(expected, pawli_driver_sqlite->open_foreign(&g->settings, handle, &conn, &err),
                   &err);
     assert_null(conn);
     if (!strstr(err.message, words))
