@@ -93,7 +93,7 @@ static pawl_status find_file_engine(const pawli_engine **ret_engine, pawl_error 
         return pawli_fail(err, PAWL_E_UNSUPPORTED, "no engine has files: pass a URL");
     pawli_buffer_format(&text, "%s" PAWLI_MEMORY, engine->file_scheme);
     PAWLI_AUTO_FREE char *url = pawli_buffer_take(&text);
-    return url ? pawli_url_parse(url, ret_engine, &target, err) : no_memory(err);
+    return url ? pawli_url_parse(url, ret_engine, &target, err) : testing_no_memory(err);
 }
 
 static pawl_status choose_place(pawl_testing *testing, const char *url, pawl_error *err)
