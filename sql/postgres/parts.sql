@@ -217,10 +217,12 @@ DECLARE
 
 -- part: list_end
 BEGIN
-    RETURN QUERY SELECT * FROM pawl.list_seen(
-        seen, cardinality(seen) = @function@.scan, @function@.states, @function@.topic,
-        @function@.correlation_id, @function@.created_before, @function@.max_rows,
-        @function@.with_payload);
+    RETURN QUERY
+        -- @include message_columns row=l before='l.matches, l.bounded'
+        FROM pawl.list_seen(
+            seen, cardinality(seen) = @function@.scan, @function@.states, @function@.topic,
+            @function@.correlation_id, @function@.created_before, @function@.max_rows,
+            @function@.with_payload) l;
 END
 $$;
 
@@ -258,9 +260,28 @@ due_times timestamptz[], delays interval[], expiries timestamptz[], ttls interva
 max_attempts bigint[], leases interval[], retry_bases interval[], retry_maxes interval[],
 retry_jitters interval[], timeouts interval[], heartbeats interval[]
 
+-- part: message_arrays_added
+-- What later versions have added, at the end of the arguments.
+count_alls boolean[] DEFAULT NULL
+
 -- part: message_values
 message_ids, topics, payloads, types, destinations, headers, correlation_ids, priorities, due_times, delays,
 expiries, ttls, max_attempts, leases, retry_bases, retry_maxes, retry_jitters, timeouts, heartbeats, count_alls
+
+-- part: message_names
+-- The columns of unnest(message_values).
+message_id, topic, payload, type, destination, headers, correlation_id, priority, due_at, delay,
+expires_at, ttl, max_attempts, lease, retry_base, retry_max, retry_jitter, timeout, heartbeat, count_all
+
+-- part: message_rows
+-- The same as the library sends them.
+positions => :position, message_ids => :message_id, topics => :topic, payloads => :payload,
+types => :type, destinations => :destination, headers => :headers,
+correlation_ids => :correlation_id, priorities => :priority, due_times => :due_at,
+delays => :delay, expiries => :expires_at, ttls => :ttl, max_attempts => :max_attempts,
+leases => :lease, retry_bases => :retry_base, retry_maxes => :retry_max,
+retry_jitters => :retry_jitter, timeouts => :timeout, heartbeats => :heartbeat,
+count_alls => :count_all
 
 -- part: message_options
 -- The options of one message.

@@ -131,7 +131,9 @@ $$;
 CREATE OR REPLACE FUNCTION pawl.check_messages(
     positions bigint[],
     -- @include message_arrays
-    , count_alls boolean[])
+    ,
+    -- @include message_arrays_added
+    )
 RETURNS void
 LANGUAGE plpgsql STABLE AS $$
 #variable_conflict use_column
@@ -163,12 +165,11 @@ BEGIN
                          u.topic, u.payload, u.type, u.destination, u.headers, u.correlation_id, u.priority,
                          u.due_at, u.delay, u.expires_at, u.ttl, u.max_attempts, u.lease, u.retry_base,
                          u.retry_max, u.retry_jitter, u.timeout, u.heartbeat, u.count_all) AS problem
-              FROM unnest(topics, payloads, types, destinations, headers, correlation_ids, priorities,
-                          due_times, delays, expiries, ttls, max_attempts, leases, retry_bases, retry_maxes,
-                          retry_jitters, timeouts, heartbeats, count_alls) WITH ORDINALITY
-                   AS u(topic, payload, type, destination, headers, correlation_id, priority, due_at, delay,
-                        expires_at, ttl, max_attempts, lease, retry_base, retry_max, retry_jitter, timeout,
-                        heartbeat, count_all, place)) m
+              FROM unnest(
+                       -- @include message_values
+                       ) WITH ORDINALITY AS u(
+                       -- @include message_names
+                       , place)) m
         WHERE m.problem IS NOT NULL LIMIT 1;
     END IF;
     IF problem IS NOT NULL THEN

@@ -52,10 +52,11 @@ $$;
 -- array order. A missing lane is added after the bodies, because only new messages need one. Returns the number
 -- of new messages.
 CREATE OR REPLACE FUNCTION pawl.enqueue_rows(
-    ids bigint[],
+    ids bigint[], t timestamptz,
     -- @include message_arrays
-    , count_alls boolean[],
-    t timestamptz)
+    ,
+    -- @include message_arrays_added
+    )
 RETURNS bigint
 LANGUAGE plpgsql VOLATILE AS $$
 #variable_conflict use_column
@@ -109,15 +110,15 @@ BEGIN
                    coalesce(m.expires_at, greatest(coalesce(m.due_at, t + m.delay, t), t) + m.ttl),
                    pawl.seconds(m.lease), pawl.seconds(m.retry_base), pawl.seconds(m.retry_max),
                    pawl.seconds(m.retry_jitter), pawl.seconds(m.timeout), pawl.seconds(m.heartbeat),
-                   m.destination, m.correlation_id, m.header::json, m.payload
+                   m.destination, m.correlation_id, m.headers::json, m.payload
             FROM unnest(
                      ids,
                      -- @include message_values
                      )
-                 AS m(id, message_id, topic, payload, type, destination, header,
-                      correlation_id, priority, due_at, delay, expires_at, ttl,
-                      max_attempts, lease, retry_base, retry_max, retry_jitter, timeout, heartbeat,
-                      count_all)
+                 AS m(
+                     id,
+                     -- @include message_names
+                     )
             ON CONFLICT (message_id) DO NOTHING
             RETURNING id, topic, priority, destination, due_at, expires_at, lease),
         used AS MATERIALIZED (
@@ -229,7 +230,8 @@ CREATE OR REPLACE FUNCTION pawl.enqueue_batch(
     positions bigint[],
     -- @include message_arrays
     , fresh boolean DEFAULT false,
-    count_alls boolean[] DEFAULT NULL)
+    -- @include message_arrays_added
+    )
 RETURNS TABLE (place bigint, work_id bigint, result integer, due timestamptz)
 LANGUAGE plpgsql VOLATILE
 -- @include index_plan
@@ -255,9 +257,9 @@ BEGIN
     existing := ids;
     IF fresh THEN
         PERFORM pawl.enqueue_rows(
-            ids,
+            ids, t,
             -- @include message_values
-            , t);
+            );
         RETURN QUERY
             SELECT m.place, m.id, @ENQUEUE_STORED@, coalesce(m.due_at, t + m.delay, t)
             FROM unnest(positions, ids, due_times, delays) AS m(place, id, due_at, delay);
@@ -268,9 +270,9 @@ BEGIN
     BEGIN
         PERFORM set_config('lock_timeout', '200ms', true); -- a failing block restores it
         IF pawl.enqueue_rows(
-               ids,
+               ids, t,
                -- @include message_values
-               , t) < n
+               ) < n
         THEN
             -- A row that retention has just removed yields 3: the next attempt stores it.
             SELECT array_agg(b.id ORDER BY m.place),

@@ -219,6 +219,8 @@ static inline pawl_status claim(pawli_conn *conn, int64_t lease_ms, const char *
                                 pawl_status (*on_row)(void *, const pawli_row *, pawl_error *),
                                 void *context, pawl_error *err)
 {
+    static const char *const names[] = {"id", "fence"}; /* the columns that on_row reads */
+    static const pawli_columns columns = {names, COUNT_OF(names)};
     pawl_owner owner = new_owner();
     pawli_param params[] = {{"owner", pawli_uuid(owner.bytes)},
                             {"owner_name", pawli_text("tester")},
@@ -233,6 +235,7 @@ static inline pawl_status claim(pawli_conn *conn, int64_t lease_ms, const char *
                    .writes = true,
                    .params = params,
                    .param_count = COUNT_OF(params),
+                   .columns = &columns,
                    .on_row = on_row,
                    .context = context};
 
@@ -272,7 +275,7 @@ static inline pawl_status note_claim(void *context, const pawli_row *row, pawl_e
     (void)err;
     c->rows++;
     c->id = pawli_row_int(row, 0);
-    c->fence = pawli_row_int(row, 15);
+    c->fence = pawli_row_int(row, 1);
     return PAWL_OK;
 }
 
