@@ -303,5 +303,27 @@ static const void *row_bytes(const pawli_row *row, int column, size_t *ret_size)
     return row_is_null(row, column) ? NULL : value;
 }
 
-const pawli_row_table pawli_postgres_row_table = {row_is_null, row_integer, row_time_of, row_uuid,
-                                                  row_bytes};
+/*
+ * text[]: the number of dimensions, flags and the element type; of each dimension its size and
+ * lower bound; then the elements, each after its length, which is -1 for NULL.
+ */
+static bool row_texts(const pawli_row *row, int column, pawli_on_text *on_text, void *context)
+{
+    size_t size;
+    const char *at = row_value_of(row, column, &size), *end = at + size;
+
+    if (row_is_null(row, column) || size < 20)
+        return true;
+    for (at += 12 + 8 * (size_t)row_number_of(at, 4); at + 4 <= end;) {
+        int64_t length = row_number_of(at, 4);
+        at += 4;
+        if (length < 0 || length > end - at)
+            continue;
+        on_text(context, at, (size_t)length);
+        at += length;
+    }
+    return true;
+}
+
+const pawli_row_table pawli_postgres_row_table = {row_is_null, row_integer, row_time_of,
+                                                  row_uuid,    row_bytes,   row_texts};
