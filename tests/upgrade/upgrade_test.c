@@ -233,7 +233,36 @@ PAWL_TEST(a_store_is_migrated_under_load)
     queue_check(f);
 }
 
-/* The test above would notice a migration that is not additive. */
+static void end_migration(void *migration)
+{
+    child_end(migration);
+}
+
+/* As long as an application's transaction keeps the migration waiting, other calls do not wait for
+ * both. */
+PAWL_TEST_ON(postgres, a_migration_gives_way_to_other_calls)
+{
+    static child migration;
+    fixture *f = previous_store();
+
+    test_defer(end_migration, &migration);
+    fixture_exec(f, "SELECT {enqueue}('t', 'x')");
+    fixture_tx_exec(f, 0, "BEGIN");
+    assert_int_equal(1, fixture_tx_count(f, 0, "SELECT count(*) FROM {outbox}"));
+    child_start_on(&migration, "migrate_helper", f, NULL);
+    until(fixture_count(f, "SELECT count(*) FROM pg_locks WHERE NOT granted"
+                           " AND relation = '{body}'::regclass") > 0);
+    fixture_tx_exec(f, 1, "SELECT {enqueue}('t', 'x')");
+    assert_int_equal(2, fixture_tx_count(f, 1, "SELECT count(*) FROM {outbox}"));
+    assert_int_equal(1, fixture_count(f, "SELECT version FROM {meta}"));
+    fixture_tx_exec(f, 0, "SELECT {enqueue}('t', 'x')"); /* and neither is chosen in a deadlock */
+    fixture_tx_exec(f, 0, "COMMIT");
+    child_expect_success(&migration, "migrate_helper");
+    assert_int_equal(2, fixture_count(f, "SELECT version FROM {meta}"));
+    assert_int_equal(3, fixture_count(f, "SELECT count(*) FROM {outbox}"));
+}
+
+/* The load above would notice a migration that is not additive. */
 PAWL_TEST(a_migration_that_takes_a_column_away_is_noticed)
 {
     const char *memory;
