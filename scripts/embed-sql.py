@@ -49,13 +49,15 @@ def with_limits(limits, path, text):
 
 class Columns:
     """The part of a list of columns: "-- @include job_columns row=j payload=NULL problem=part:why" is
-    SELECT j.id AS id, ..., NULL AS payload, ..., and the part "why" before AS problem."""
+    SELECT j.id AS id, ..., NULL AS payload, ..., and the part "why" before AS problem.
+    "before='t AS at'" puts other columns before them."""
 
     def __init__(self, names):
         self.names = names
 
     def text(self, where, arguments):
         row = arguments.pop("row", None)
+        before = [arguments.pop("before")] if "before" in arguments else []
         unknown = set(arguments) - set(self.names)
         if unknown:
             sys.exit(f"{where}: there are no columns {sorted(unknown)}")
@@ -64,7 +66,7 @@ class Columns:
             value = arguments.get(name, f"{row}.{name}" if row else name)
             part = re.fullmatch(r"part:(\w+)", value)
             return f"\n{INCLUDE}{part[1]}\nAS {name}" if part else f"{value} AS {name}"
-        return "SELECT " + ",\n       ".join(column(name) for name in self.names)
+        return "SELECT " + ",\n       ".join(before + [column(name) for name in self.names])
 
 
 def read_columns(path):

@@ -47,6 +47,10 @@ PAWL_API const char *pawl_state_name(pawl_state state);
 #define PAWL_TOPIC_MAX 255        /* characters */
 #define PAWL_CORRELATION_MAX 255  /* characters */
 #define PAWL_DESTINATION_MAX 1024 /* bytes */
+#define PAWL_ORDERING_KEY_MAX 255 /* characters */
+#define PAWL_UNIQUE_KEY_MAX 255   /* characters */
+#define PAWL_TAG_MAX 64           /* characters */
+#define PAWL_TAGS_MAX 16          /* of one message */
 #define PAWL_PRIORITY_MAX 9
 #define PAWL_BATCH_MAX 10000
 #define PAWL_BATCH_MAX_BYTES ((size_t)64 * 1024 * 1024)
@@ -78,11 +82,19 @@ typedef struct pawl_message_spec {
                              0: three times per lease. At most 7 days */
     pawl_count count;     /* with a destination: which sends count as attempts; the default is the
                              service's setting */
+    /*
+     * This release stores and shows the next three, and nothing else: a later one gives them
+     * effect. They do not change the order of claims, and a unique key is not enforced.
+     */
+    const char *ordering_key; /* NULL, or 1 .. 255 characters */
+    const char *unique_key;   /* NULL, or 1 .. 255 characters */
+    const char *const *tags;  /* at most 16 of 1 .. 64 characters */
+    size_t tag_count;
 } pawl_message_spec;
 #define PAWL_MESSAGE_SPEC_INIT                                                                     \
     {                                                                                              \
         sizeof(pawl_message_spec), NULL, NULL, 0, {{0}}, PAWL_TYPE_SIGNAL, NULL, NULL, NULL, 0,    \
-            {0}, 0, {0}, 0, 0, {0, 0, 0}, 0, 0, PAWL_COUNT_DEFAULT                                 \
+            {0}, 0, {0}, 0, 0, {0, 0, 0}, 0, 0, PAWL_COUNT_DEFAULT, NULL, NULL, NULL, 0            \
     }
 
 /* A message read from the store. Borrowed from the list that contains it. */
@@ -147,6 +159,13 @@ PAWL_API const void *pawl_message_output(const pawl_message *message, size_t *re
  * the first; otherwise 0.
  */
 PAWL_API int pawl_message_dead_call(const pawl_message *message);
+
+/* As sent; stored and shown by this release, without effect (pawl_message_spec). */
+PAWL_API const char *pawl_message_ordering_key(const pawl_message *message); /* may be NULL */
+PAWL_API const char *pawl_message_unique_key(const pawl_message *message);   /* may be NULL */
+PAWL_API size_t pawl_message_tag_count(const pawl_message *message);
+/* In the order of the sender; NULL when `index` is out of range. */
+PAWL_API const char *pawl_message_tag(const pawl_message *message, size_t index);
 
 /* An owned list of messages. */
 typedef struct pawl_messages pawl_messages;

@@ -1,14 +1,5 @@
 -- sql/postgres/enqueue.sql - store messages.
 
--- part: message_rows
-positions => :position, message_ids => :message_id, topics => :topic, payloads => :payload,
-types => :type, destinations => :destination, headers => :headers,
-correlation_ids => :correlation_id, priorities => :priority, due_times => :due_at,
-delays => :delay, expiries => :expires_at, ttls => :ttl, max_attempts => :max_attempts,
-leases => :lease, retry_bases => :retry_base, retry_maxes => :retry_max,
-retry_jitters => :retry_jitter, timeouts => :timeout, heartbeats => :heartbeat,
-count_alls => :count_all
-
 -- name: enqueue
 -- Store messages. Returns per message: position, work id, 0 stored | 1 existed | 2 conflict | 3 busy.
 SELECT * FROM pawl.enqueue_batch(

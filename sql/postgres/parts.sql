@@ -238,10 +238,12 @@ DECLARE
 
 -- part: list_end
 BEGIN
-    RETURN QUERY SELECT * FROM pawl.list_seen(
-        seen, cardinality(seen) = @function@.scan, @function@.states, @function@.topic,
-        @function@.correlation_id, @function@.created_before, @function@.max_rows,
-        @function@.with_payload);
+    RETURN QUERY
+        -- @include message_columns row=l before='l.matches, l.bounded'
+        FROM pawl.list_seen(
+            seen, cardinality(seen) = @function@.scan, @function@.states, @function@.topic,
+            @function@.correlation_id, @function@.created_before, @function@.max_rows,
+            @function@.with_payload) l;
 END
 $$;
 
@@ -267,7 +269,8 @@ LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     RETURN pawl.enqueue(topic, convert_to(@payload@, 'UTF8'), message_id, due_at, delay, priority,
                         correlation_id, destination, headers, type, expires_at, max_attempts, lease,
-                        retry_base, retry_max, retry_jitter, timeout, heartbeat, count_all);
+                        retry_base, retry_max, retry_jitter, timeout, heartbeat, count_all, ordering_key,
+                        unique_key, tags);
 END
 $$;
 
@@ -279,9 +282,31 @@ due_times timestamptz[], delays interval[], expiries timestamptz[], ttls interva
 max_attempts bigint[], leases interval[], retry_bases interval[], retry_maxes interval[],
 retry_jitters interval[], timeouts interval[], heartbeats interval[]
 
+-- part: message_arrays_added
+-- What later versions have added, at the end of the arguments.
+count_alls boolean[] DEFAULT NULL, ordering_keys text[] DEFAULT NULL, unique_keys text[] DEFAULT NULL,
+tag_lists text[] DEFAULT NULL -- of JSON arrays
+
 -- part: message_values
 message_ids, topics, payloads, types, destinations, headers, correlation_ids, priorities, due_times, delays,
-expiries, ttls, max_attempts, leases, retry_bases, retry_maxes, retry_jitters, timeouts, heartbeats, count_alls
+expiries, ttls, max_attempts, leases, retry_bases, retry_maxes, retry_jitters, timeouts, heartbeats, count_alls,
+ordering_keys, unique_keys, tag_lists
+
+-- part: message_names
+-- The columns of unnest(message_values).
+message_id, topic, payload, type, destination, headers, correlation_id, priority, due_at, delay,
+expires_at, ttl, max_attempts, lease, retry_base, retry_max, retry_jitter, timeout, heartbeat, count_all,
+ordering_key, unique_key, tag_list
+
+-- part: message_rows
+-- The same as the library sends them.
+positions => :position, message_ids => :message_id, topics => :topic, payloads => :payload,
+types => :type, destinations => :destination, headers => :headers,
+correlation_ids => :correlation_id, priorities => :priority, due_times => :due_at,
+delays => :delay, expiries => :expires_at, ttls => :ttl, max_attempts => :max_attempts,
+leases => :lease, retry_bases => :retry_base, retry_maxes => :retry_max,
+retry_jitters => :retry_jitter, timeouts => :timeout, heartbeats => :heartbeat,
+count_alls => :count_all, ordering_keys => :ordering_key, unique_keys => :unique_key, tag_lists => :tags
 
 -- part: message_options
 -- The options of one message.
@@ -301,7 +326,10 @@ retry_max      interval    DEFAULT NULL,
 retry_jitter   interval    DEFAULT NULL,
 timeout        interval    DEFAULT NULL,     -- of one attempt; NULL: the handler's setting
 heartbeat      interval    DEFAULT NULL,     -- how often the lease is renewed; NULL: the worker's setting
-count_all      boolean     DEFAULT NULL      -- with a destination: whether every send is an attempt; NULL: set by the service
+count_all      boolean     DEFAULT NULL,     -- with a destination: whether every send is an attempt; NULL: set by the service
+ordering_key   text        DEFAULT NULL,     -- this one and the next two are stored and shown, without effect
+unique_key     text        DEFAULT NULL,
+tags           text[]      DEFAULT NULL
 
 -- part: timer_options
 due_at         timestamptz DEFAULT NULL,
@@ -311,6 +339,9 @@ priority       integer     DEFAULT 0,    -- 0 to 9, higher first
 correlation_id text        DEFAULT NULL,
 destination    text        DEFAULT NULL, -- NULL: for a local handler
 headers        json        DEFAULT NULL,
+ordering_key   text        DEFAULT NULL, -- this one and the next two: as in enqueue()
+unique_key     text        DEFAULT NULL,
+tags           text[]      DEFAULT NULL,
 OUT id uuid, OUT due timestamptz
 
 -- part: schedule_bytes
@@ -319,7 +350,7 @@ LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     SELECT s.id, s.due INTO id, due
     FROM pawl.schedule(topic, convert_to(@payload@, 'UTF8'), due_at, delay, message_id, priority,
-                       correlation_id, destination, headers) s;
+                       correlation_id, destination, headers, ordering_key, unique_key, tags) s;
 END
 $$;
 

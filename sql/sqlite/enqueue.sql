@@ -22,11 +22,11 @@ SELECT topic, priority, coalesce(destination, '') FROM pawli_rows(:rows) WHERE o
 -- part: insert_bodies
 @insert@ INTO pawl_body (message_id, topic, priority, type, created_at, due_at, expires_at, max_attempts,
                          count_all, lease, retry_base, retry_max, retry_jitter, timeout, heartbeat, destination,
-                         headers, correlation_id, payload)
+                         headers, correlation_id, payload, ordering_key, unique_key, tags)
 SELECT message_id, topic, priority, type, :now, coalesce(due_at, :now + delay, :now),
        coalesce(expires_at, max(coalesce(due_at, :now + delay, :now), :now) + ttl),
        max_attempts, count_all, lease, retry_base, retry_max, retry_jitter, timeout, heartbeat, destination, headers,
-       correlation_id, payload
+       correlation_id, payload, ordering_key, unique_key, tags
 FROM pawli_rows(:rows) r
 
 -- part: new_bodies

@@ -19,6 +19,16 @@
 #define PAWLI_CORRELATION_MIN         1
 #define PAWLI_CORRELATION_MAX          255 /* characters */
 #define PAWLI_CORRELATION_RANGE         "1 to 255 characters"
+#define PAWLI_ORDERING_KEY_MIN        1
+#define PAWLI_ORDERING_KEY_MAX         255 /* characters */
+#define PAWLI_ORDERING_KEY_RANGE        "1 to 255 characters"
+#define PAWLI_UNIQUE_KEY_MIN          1
+#define PAWLI_UNIQUE_KEY_MAX           255 /* characters */
+#define PAWLI_UNIQUE_KEY_RANGE          "1 to 255 characters"
+#define PAWLI_TAG_MIN                 1
+#define PAWLI_TAG_MAX                  64 /* characters */
+#define PAWLI_TAGS_MAX                 16 /* of one message */
+#define PAWLI_TAGS_RANGE                "at most 16 of 1 to 64 characters"
 /* In bytes: topic and destination share an index entry, which PostgreSQL limits to 2,704 bytes. */
 #define PAWLI_DESTINATION_MIN         1
 #define PAWLI_DESTINATION_MAX          1024

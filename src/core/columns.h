@@ -21,7 +21,8 @@
     X(NEXT_ATTEMPT_AT, next_attempt_at) X(FINISHED_AT, finished_at) X(PROCESSED_BY, processed_by) \
     X(LAST_ERROR, last_error) X(PROGRESS, progress) X(TIMEOUT, timeout) X(HEARTBEAT, heartbeat) \
     X(RUN_ID, run_id) X(OUTPUT, output) X(DEFERRALS, deferrals) X(RETRY_BASE, retry_base) \
-    X(RETRY_MAX, retry_max) X(RETRY_JITTER, retry_jitter) X(COUNT_ALL, count_all)
+    X(RETRY_MAX, retry_max) X(RETRY_JITTER, retry_jitter) X(COUNT_ALL, count_all) \
+    X(ORDERING_KEY, ordering_key) X(UNIQUE_KEY, unique_key) X(TAGS, tags)
 
 /*
  * What else a row of messages or records may have: of a list, of dead_claim, and of a claim where the
@@ -78,7 +79,8 @@
     X(DUE_AT, due_at, TIME) X(DELAY, delay, SPAN) X(EXPIRES_AT, expires_at, TIME) X(TTL, ttl, SPAN) \
     X(MAX_ATTEMPTS, max_attempts, INT) X(LEASE, lease, SPAN) X(RETRY_BASE, retry_base, SPAN) \
     X(RETRY_MAX, retry_max, SPAN) X(RETRY_JITTER, retry_jitter, SPAN) X(TIMEOUT, timeout, SPAN) \
-    X(HEARTBEAT, heartbeat, SPAN) X(COUNT_ALL, count_all, BOOL) X(OTHER_LANE, other_lane, BOOL)
+    X(HEARTBEAT, heartbeat, SPAN) X(COUNT_ALL, count_all, BOOL) X(OTHER_LANE, other_lane, BOOL) \
+    X(ORDERING_KEY, ordering_key, TEXT) X(UNIQUE_KEY, unique_key, TEXT) X(TAGS, tags, TEXTS)
 
 /* Claimed messages, and an output of one. */
 #define PAWLI_RECEIPT_COLUMNS(X) X(ID, id, INT) X(FENCE, fence, INT) X(OUTPUT, output, BYTES)

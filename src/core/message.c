@@ -32,6 +32,10 @@ struct pawl_message {
     const char *destination;
     const char *headers;
     const char *correlation_id;
+    const char *ordering_key;
+    const char *unique_key;
+    const char **tags;
+    size_t tag_count;
     const char *claimed_by;
     const char *processed_by;
     const char *last_error;
@@ -113,6 +117,44 @@ static const char *message_text_of(pawl_messages *list, const pawli_row *row, in
     return copy;
 }
 
+/* Collects tags: only their number while `tags` is NULL. */
+struct tag_list {
+    pawl_messages *list;
+    const char **tags;
+    size_t count;
+    bool failed;
+};
+
+static void add_tag(void *context, const char *text, size_t size)
+{
+    struct tag_list *to = context;
+
+    if (to->tags) {
+        to->tags[to->count] = pawli_arena_copy(&to->list->texts, text, size);
+        to->failed = to->failed || !to->tags[to->count];
+    }
+    to->count++;
+}
+
+static bool message_read_tags(pawl_messages *list, const pawli_row *row, pawl_message *message)
+{
+    struct tag_list to = {.list = list};
+
+    if (pawli_row_is_null(row, COLUMN_TAGS))
+        return true;
+    if (!pawli_row_texts(row, COLUMN_TAGS, add_tag, &to))
+        return false;
+    if (to.count == 0)
+        return true;
+    to.tags = pawli_arena_alloc(&list->texts, to.count * sizeof *to.tags);
+    to.count = 0;
+    if (!to.tags || !pawli_row_texts(row, COLUMN_TAGS, add_tag, &to))
+        return false;
+    message->tags = to.tags;
+    message->tag_count = to.count;
+    return !to.failed;
+}
+
 static bool message_read_texts(pawl_messages *list, const pawli_row *row, pawl_message *message)
 {
     bool failed = false;
@@ -122,6 +164,8 @@ static bool message_read_texts(pawl_messages *list, const pawli_row *row, pawl_m
     message->destination = message_text_of(list, row, COLUMN_DESTINATION, NULL, &failed);
     message->headers = message_text_of(list, row, COLUMN_HEADERS, NULL, &failed);
     message->correlation_id = message_text_of(list, row, COLUMN_CORRELATION_ID, NULL, &failed);
+    message->ordering_key = message_text_of(list, row, COLUMN_ORDERING_KEY, NULL, &failed);
+    message->unique_key = message_text_of(list, row, COLUMN_UNIQUE_KEY, NULL, &failed);
     message->claimed_by = message_text_of(list, row, COLUMN_CLAIMED_BY, NULL, &failed);
     message->processed_by = message_text_of(list, row, COLUMN_PROCESSED_BY, NULL, &failed);
     message->last_error = message_text_of(list, row, COLUMN_LAST_ERROR, NULL, &failed);
@@ -129,7 +173,7 @@ static bool message_read_texts(pawl_messages *list, const pawli_row *row, pawl_m
     message->output = message_text_of(list, row, COLUMN_OUTPUT, &message->output_size, &failed);
     if (!message->payload)
         message->payload = ""; /* not requested */
-    return !failed;
+    return message_read_tags(list, row, message) && !failed;
 }
 
 /* As sent; all zero if the message has no policy of its own. */
@@ -225,6 +269,23 @@ static const char *keep_text(pawl_messages *list, const char *text, bool *failed
     return message_keep(list, text, text ? strlen(text) : 0, failed);
 }
 
+static bool message_copy_tags(pawl_messages *list, const pawl_message_spec *content,
+                              pawl_message *message)
+{
+    struct tag_list to = {.list = list};
+
+    if (content->tag_count == 0)
+        return true;
+    to.tags = pawli_arena_alloc(&list->texts, content->tag_count * sizeof *to.tags);
+    if (!to.tags)
+        return false;
+    for (size_t i = 0; i < content->tag_count; i++)
+        add_tag(&to, content->tags[i], strlen(content->tags[i]));
+    message->tags = to.tags;
+    message->tag_count = to.count;
+    return !to.failed;
+}
+
 static bool message_copy_texts(pawl_messages *list, const pawl_message_image *image,
                                pawl_message *message)
 {
@@ -237,8 +298,10 @@ static bool message_copy_texts(pawl_messages *list, const pawl_message_image *im
     message->destination = keep_text(list, content->destination, &failed);
     message->headers = keep_text(list, content->headers, &failed);
     message->correlation_id = keep_text(list, content->correlation_id, &failed);
+    message->ordering_key = keep_text(list, content->ordering_key, &failed);
+    message->unique_key = keep_text(list, content->unique_key, &failed);
     message->last_error = keep_text(list, image->last_error, &failed);
-    return !failed;
+    return message_copy_tags(list, content, message) && !failed;
 }
 
 pawl_status pawl_messages_append(pawl_messages *list, const pawl_message_image *given,
@@ -313,6 +376,11 @@ const void *pawl_message_output(const pawl_message *message, size_t *ret_size)
     return message->output;
 }
 
+const char *pawl_message_tag(const pawl_message *message, size_t index)
+{
+    return index < message->tag_count ? message->tags[index] : NULL;
+}
+
 int pawl_message_attempt(const pawl_message *message)
 {
     return message->retries + 1;
@@ -330,6 +398,9 @@ GETTER(pawl_type, type, type)
 GETTER(const char *, destination, destination)
 GETTER(const char *, headers, headers)
 GETTER(const char *, correlation_id, correlation_id)
+GETTER(const char *, ordering_key, ordering_key)
+GETTER(const char *, unique_key, unique_key)
+GETTER(size_t, tag_count, tag_count)
 GETTER(int, priority, priority)
 GETTER(pawl_wall, created_at, created_at)
 GETTER(pawl_wall, due_at, due_at)
@@ -361,6 +432,10 @@ GETTER(int, dead_call, dead_call)
 SAME(PAWLI_TOPIC_MAX, PAWL_TOPIC_MAX);
 SAME(PAWLI_CORRELATION_MAX, PAWL_CORRELATION_MAX);
 SAME(PAWLI_DESTINATION_MAX, PAWL_DESTINATION_MAX);
+SAME(PAWLI_ORDERING_KEY_MAX, PAWL_ORDERING_KEY_MAX);
+SAME(PAWLI_UNIQUE_KEY_MAX, PAWL_UNIQUE_KEY_MAX);
+SAME(PAWLI_TAG_MAX, PAWL_TAG_MAX);
+SAME(PAWLI_TAGS_MAX, PAWL_TAGS_MAX);
 SAME(PAWLI_PRIORITY_MAX, PAWL_PRIORITY_MAX);
 SAME(PAWLI_TYPE_MAX, PAWL_TYPE_RESPONSE);
 SAME(PAWLI_BATCH_MAX, PAWL_BATCH_MAX);

@@ -34,6 +34,28 @@ static pawl_status check_text(const char *text, const char *what, size_t least, 
     return PAWL_OK;
 }
 
+static pawl_status spec_check_keys(const pawl_message_spec *message, pawl_error *err)
+{
+    pawl_status st = PAWL_OK;
+
+    if (message->ordering_key)
+        st = check_text(message->ordering_key, "ordering key", 1, PAWL_ORDERING_KEY_MAX, err);
+    if (st == PAWL_OK && message->unique_key)
+        st = check_text(message->unique_key, "unique key", 1, PAWL_UNIQUE_KEY_MAX, err);
+    if (st == PAWL_OK && message->tag_count > PAWL_TAGS_MAX)
+        st = pawli_fail(err, PAWL_E_INVALID, "the message has %zu tags; the maximum is %d",
+                        message->tag_count, PAWL_TAGS_MAX);
+    if (st == PAWL_OK && message->tag_count > 0 && !message->tags)
+        st = pawli_fail(err, PAWL_E_INVALID, "tags must not be NULL where tag_count is not 0");
+    for (size_t i = 0; st == PAWL_OK && i < message->tag_count; i++) {
+        if (!message->tags[i])
+            st = pawli_fail(err, PAWL_E_INVALID, "a tag must not be NULL");
+        else
+            st = check_text(message->tags[i], "tag", 1, PAWL_TAG_MAX, err);
+    }
+    return st;
+}
+
 static pawl_status check_texts(const pawl_message_spec *message, pawl_error *err)
 {
     pawl_status st;
@@ -150,6 +172,8 @@ pawl_status pawli_message_spec_read(const pawl_message_spec *given, size_t max_p
                           message->payload_size, max_payload_bytes);
     st = check_texts(message, err);
     if (st == PAWL_OK)
+        st = spec_check_keys(message, err);
+    if (st == PAWL_OK)
         st = spec_check_times(message, err);
     if (st == PAWL_OK)
         st = spec_check_numbers(message, err);
@@ -170,6 +194,7 @@ bool pawli_message_spec_is_plain(const pawl_message_spec *message)
     return !message->destination && !message->headers && !message->correlation_id &&
            message->due_at.us == 0 && message->delay_ms == 0 && message->expires_at.us == 0 &&
            message->lease_ms == 0 && message->timeout_ms == 0 && message->heartbeat_ms == 0 &&
+           !message->ordering_key && !message->unique_key && message->tag_count == 0 &&
            !has_backoff(&message->backoff);
 }
 
@@ -262,5 +287,9 @@ void pawli_message_spec_lay_out(const pawl_message_spec *message, size_t positio
     values[SPEC_COUNT_ALL] = remote && message->count != PAWL_COUNT_DEFAULT
                                  ? pawli_bool(counts_all(message))
                                  : pawli_null(PAWLI_BOOL);
+    values[SPEC_ORDERING_KEY] = pawli_text(message->ordering_key);
+    values[SPEC_UNIQUE_KEY] = pawli_text(message->unique_key);
+    values[SPEC_TAGS] = message->tag_count > 0 ? pawli_texts(message->tags, message->tag_count)
+                                               : pawli_null(PAWLI_TEXTS);
     values[SPEC_OTHER_LANE] = pawli_bool(true); /* set until the rows are sorted */
 }

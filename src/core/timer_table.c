@@ -49,21 +49,45 @@ static void move_in(char **free_bytes, const char **text)
     *free_bytes += size;
 }
 
+static size_t tags_size(const pawl_message_spec *message)
+{
+    size_t size = 0;
+
+    for (size_t i = 0; i < message->tag_count; i++)
+        size += text_size(message->tags[i]);
+    return size;
+}
+
+/* The pointers go to `tags`. */
+static void move_tags_in(char **free_bytes, const char **tags, pawl_message_spec *message)
+{
+    for (size_t i = 0; i < message->tag_count; i++) {
+        tags[i] = message->tags[i];
+        move_in(free_bytes, &tags[i]);
+    }
+    message->tags = tags;
+}
+
 pawli_timer *pawli_timer_copy(const pawl_message_spec *message, pawl_wall now)
 {
     size_t size = text_size(message->topic) + text_size(message->destination) +
                   text_size(message->headers) + text_size(message->correlation_id) +
-                  message->payload_size;
-    pawli_timer *timer = malloc(sizeof *timer + size);
+                  text_size(message->ordering_key) + text_size(message->unique_key) +
+                  tags_size(message) + message->payload_size;
+    size_t pointers = message->tag_count * sizeof *message->tags;
+    pawli_timer *timer = malloc(sizeof *timer + pointers + size);
 
     if (!timer)
         return NULL;
-    char *free_bytes = (char *)(timer + 1);
+    char *free_bytes = (char *)(timer + 1) + pointers;
     *timer = (pawli_timer){.message = *message, .created_at = now, .state = PAWL_STATE_READY};
     move_in(&free_bytes, &timer->message.topic);
     move_in(&free_bytes, &timer->message.destination);
     move_in(&free_bytes, &timer->message.headers);
     move_in(&free_bytes, &timer->message.correlation_id);
+    move_in(&free_bytes, &timer->message.ordering_key);
+    move_in(&free_bytes, &timer->message.unique_key);
+    move_tags_in(&free_bytes, (const char **)(timer + 1), &timer->message);
     memcpy(free_bytes, message->payload, message->payload_size);
     timer->message.payload = free_bytes;
     timer->due_at = pawli_message_spec_due(message, now);

@@ -53,6 +53,11 @@ static const void *part_bytes(const pawli_row *row, int column, size_t *ret_size
     return pawli_row_bytes(whole_of(row), column, ret_size);
 }
 
+static bool part_texts(const pawli_row *row, int column, pawli_on_text *on_text, void *context)
+{
+    return pawli_row_texts(whole_of(row), column, on_text, context);
+}
+
 /* A row for the whole batch: column 1 is the value of the first row, and increases by one per
  * row. */
 static int64_t range_integer(const pawli_row *row, int column)
@@ -62,10 +67,10 @@ static int64_t range_integer(const pawli_row *row, int column)
     return column == 1 ? number + ((const part_row *)row)->start : number;
 }
 
-static const pawli_row_table range_table = {part_is_null, range_integer, part_time, part_uuid,
-                                            part_bytes};
-static const pawli_row_table part_table = {part_is_null, part_integer, part_time, part_uuid,
-                                           part_bytes};
+static const pawli_row_table range_table = {part_is_null, range_integer, part_time,
+                                            part_uuid,    part_bytes,    part_texts};
+static const pawli_row_table part_table = {part_is_null, part_integer, part_time,
+                                           part_uuid,    part_bytes,   part_texts};
 
 /* ---- the merged op ---- */
 

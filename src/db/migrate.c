@@ -6,6 +6,7 @@
 #include "db_private.h"
 #include "fail.h"
 #include "log.h"
+#include "platform.h"
 
 /* ---- reading and upgrading the schema ---- */
 
@@ -141,6 +142,13 @@ static pawl_status deploy_on(pawli_db *db, pawli_conn *conn, pawl_mono deadline,
     return st;
 }
 
+/* So that the calls that waited for the migration's locks run before it tries again. */
+#define GIVE_WAY_US 50000
+
+/*
+ * A migration does not wait for long for a lock on a table in use, and is then rolled back: again,
+ * until the deadline.
+ */
 pawl_status pawli_db_deploy(pawli_db *db, pawl_schema_info *ret_before, pawl_error *err)
 {
     pawl_mono deadline = pawli_db_deadline(db);
@@ -150,7 +158,16 @@ pawl_status pawli_db_deploy(pawli_db *db, pawl_schema_info *ret_before, pawl_err
 
     if (st != PAWL_OK)
         return st;
-    st = deploy_on(db, conn, deadline, ret_before, err);
+    do {
+        st = deploy_on(db, conn, deadline, ret_before, err);
+        if ((st != PAWL_E_BUSY && st != PAWL_E_SERIALIZATION) || conn->broken ||
+            atomic_load(&conn->stop) || pawli_mono_left(deadline) < 2 * GIVE_WAY_US)
+            break;
+        pawli_log(&db->log, PAWL_LOG_DEBUG, "store", "migration: {error}, retrying",
+                  pawli_logged("store", db->settings.driver->name),
+                  pawli_logged("error", pawl_status_text(st)));
+        pawli_sleep_us(GIVE_WAY_US);
+    } while (true);
     pawli_pool_give_back(db->writers, conn);
     return st;
 }

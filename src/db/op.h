@@ -16,6 +16,7 @@
 #include <pawl/clock.h>
 #include <pawl/error.h>
 
+#include "json.h"
 #include "sql_names.h" /* generated: enum pawli_sql, one member per statement in sql/ENGINE */
 
 typedef enum pawli_type {
@@ -26,7 +27,7 @@ typedef enum pawli_type {
     PAWLI_UUID,  /* uuid / BLOB of 16 */
     PAWLI_TIME,  /* timestamptz / INTEGER microseconds since 1970 */
     PAWLI_SPAN,  /* interval / INTEGER microseconds */
-    PAWLI_TEXTS, /* text[] / TEXT, a JSON array */
+    PAWLI_TEXTS, /* text[] / TEXT, a JSON array; in a row table a JSON array on both engines */
     PAWLI_INTS,  /* bigint[] / TEXT, a JSON array */
     PAWLI_TIMES  /* timestamptz[] / TEXT, a JSON array of microseconds */
 } pawli_type;
@@ -81,7 +82,7 @@ typedef struct pawli_rows {
     size_t row_count;
     size_t column_count;
     const char *const *names;  /* column_count */
-    const pawli_type *types;   /* column_count; never a list */
+    const pawli_type *types;   /* column_count; no list but TEXTS */
     const pawli_value *values; /* row_count * column_count, row by row; types as the columns' */
 } pawli_rows;
 
@@ -108,6 +109,8 @@ pawl_wall pawli_row_time(const pawli_row *row, int column); /* NULL is PAWL_TIME
 void pawli_row_uuid(const pawli_row *row, int column, uint8_t ret_bytes[16]); /* NULL is zero */
 /* Text or bytes; for NULL, returns NULL and size 0. Not zero-terminated. */
 const void *pawli_row_bytes(const pawli_row *row, int column, size_t *ret_size);
+/* The texts of a text[] / JSON array; NULL has none. False when memory ran out. */
+bool pawli_row_texts(const pawli_row *row, int column, pawli_on_text *on_text, void *context);
 
 typedef struct pawli_op {
     enum pawli_sql sql;

@@ -54,6 +54,13 @@ const void *pawli_row_bytes(const pawli_row *row, int column, size_t *ret_size)
     return NULL;
 }
 
+bool pawli_row_texts(const pawli_row *row, int column, pawli_on_text *on_text, void *context)
+{
+    int place = row_place(row, column);
+
+    return place < 0 || row->table->texts(row, place, on_text, context);
+}
+
 void pawli_op_start(const pawli_op *op)
 {
     for (; op; op = op->next)

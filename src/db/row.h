@@ -16,6 +16,7 @@ typedef struct pawli_row_table {
     pawl_wall (*time)(const pawli_row *row, int column);
     void (*uuid)(const pawli_row *row, int column, uint8_t ret_bytes[16]);
     const void *(*bytes)(const pawli_row *row, int column, size_t *ret_size);
+    bool (*texts)(const pawli_row *row, int column, pawli_on_text *on_text, void *context);
 } pawli_row_table;
 
 struct pawli_row {

@@ -288,8 +288,11 @@ def test_send_takes_everything(db):
     work_id = db.send("order", "x", "--priority", "7", "--delay", "1h30m", "--expires", "in 2d",
                       "--correlation", "c-1", "--headers", '{"n": 1, "a": "b"}', "--header", "a=c=d",
                       "--header", "e=", "--id", own_id, "--destination", "billing",
-                      "--type", "command", "--max-attempts", "3", "--lease", "45s")
+                      "--type", "command", "--max-attempts", "3", "--lease", "45s",
+                      "--ordering-key", "customer 17", "--unique-key", "u-1", "--tag", "a", "--tag", "b c")
     message = db.show(work_id)
+    assert message["ordering_key"] == "customer 17" and message["unique_key"] == "u-1"
+    assert message["tags"] == ["a", "b c"] == db.json("ls")[0]["tags"]
     assert message["message_id"] == own_id
     assert message["priority"] == 7 and message["type"] == "command"
     assert message["headers"] == {"n": 1, "a": "c=d", "e": ""}
@@ -299,7 +302,7 @@ def test_send_takes_everything(db):
     assert abs(due - created - 5400) < 1
     assert abs(expires - created - 2 * 86400) < 30
     page = db.text("show", work_id)
-    for text in ["in 90m (", "billing", "c-1", "command", '"e":""']:
+    for text in ["in 90m (", "billing", "c-1", "command", '"e":""', "customer 17", "u-1", "a, b c"]:
         assert text in page
 
 

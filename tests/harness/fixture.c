@@ -70,10 +70,12 @@ void fixture_deploy(fixture *f)
 
     options.timeout_ms = DEPLOY_TIMEOUT_MS;
     assert_ok(pawl_schema_deploy(f->url, &options, NULL, &err), &err);
-    if (f->real_clock)
-        return;
-    path = test_note("%s/%s/testing/virtual_clock.sql", PAWL_TEST_SQL_DIR, f->engine->name);
-    fixture_run(f, fixture_own_handle(f), fixture_fill_names(f, fixture_read_file(path)));
+    if (!f->real_clock) {
+        path = test_note("%s/%s/testing/virtual_clock.sql", PAWL_TEST_SQL_DIR, f->engine->name);
+        fixture_run(f, fixture_own_handle(f), fixture_fill_names(f, fixture_read_file(path)));
+    }
+    if (fixture_deployed)
+        fixture_deployed(f);
 }
 
 static pawl_store *open_store(fixture *f)

@@ -40,6 +40,8 @@ void fixture_reopen(fixture *f);
 pawl_store *fixture_another_store(fixture *f);
 /* Create the tables and the virtual clock now, after no_schema; does not open the store. */
 void fixture_deploy(fixture *f);
+/* A program may define this: what it does to every new schema (tests/upgrade). */
+__attribute__((weak)) void fixture_deployed(fixture *f);
 
 /* The virtual clock: starts at 2026-01-01T00:00:00Z and stands still until moved. */
 #define FIXTURE_START ((pawl_wall){INT64_C(1767225600000000)})

@@ -56,12 +56,36 @@ LANGUAGE sql IMMUTABLE AS $$
         date_part('epoch', most), @BACKOFF_MAX@ / 1000)))
 $$;
 
+-- The tags of a message, from a JSON array. Not called without one: a message without tags costs nothing.
+CREATE OR REPLACE FUNCTION pawl.tag_array(tag_list text) RETURNS text[]
+LANGUAGE plpgsql IMMUTABLE AS $$
+BEGIN
+    RETURN nullif(ARRAY(SELECT t.tag FROM json_array_elements_text(tag_list::json) WITH ORDINALITY AS t(tag, place)
+                        ORDER BY t.place), '{}');
+END
+$$;
+
+-- Whether such an array is within the bounds.
+CREATE OR REPLACE FUNCTION pawl.tags_fit(tag_list text) RETURNS boolean
+LANGUAGE plpgsql IMMUTABLE AS $$
+BEGIN
+    IF jsonb_typeof(tag_list::jsonb) <> 'array' THEN
+        RETURN false;
+    END IF;
+    RETURN jsonb_array_length(tag_list::jsonb) <= @TAGS_MAX@
+        AND NOT EXISTS (SELECT FROM jsonb_array_elements(tag_list::jsonb) AS t(tag)
+                        WHERE jsonb_typeof(t.tag) <> 'string'
+                           OR char_length(t.tag #>> '{}') NOT BETWEEN @TAG_MIN@ AND @TAG_MAX@);
+END
+$$;
+
 -- Returns why a message is invalid, or NULL if it is valid.
 CREATE OR REPLACE FUNCTION pawl.message_problem(
     topic text, payload bytea, type bigint, destination text, headers text, correlation_id text,
     priority bigint, due_at timestamptz, delay interval, expires_at timestamptz, ttl interval,
     max_attempts bigint, lease interval, retry_base interval, retry_max interval, retry_jitter interval,
-    timeout interval, heartbeat interval, count_all boolean DEFAULT NULL)
+    timeout interval, heartbeat interval, count_all boolean DEFAULT NULL, ordering_key text DEFAULT NULL,
+    unique_key text DEFAULT NULL, tag_list text DEFAULT NULL)
 RETURNS text
 LANGUAGE sql STABLE AS $$
     SELECT CASE
@@ -117,6 +141,11 @@ LANGUAGE sql STABLE AS $$
             THEN 'heartbeat must be @LEASE_RANGE@'
         WHEN date_part('epoch', heartbeat) >= date_part('epoch', lease)
             THEN 'heartbeat must be shorter than lease'
+        WHEN char_length(ordering_key) NOT BETWEEN @ORDERING_KEY_MIN@ AND @ORDERING_KEY_MAX@
+            THEN 'ordering_key must have @ORDERING_KEY_RANGE@'
+        WHEN char_length(unique_key) NOT BETWEEN @UNIQUE_KEY_MIN@ AND @UNIQUE_KEY_MAX@
+            THEN 'unique_key must have @UNIQUE_KEY_RANGE@'
+        WHEN tag_list IS NOT NULL AND NOT pawl.tags_fit(tag_list) THEN 'tags must be @TAGS_RANGE@'
     END
 $$;
 
@@ -131,7 +160,9 @@ $$;
 CREATE OR REPLACE FUNCTION pawl.check_messages(
     positions bigint[],
     -- @include message_arrays
-    , count_alls boolean[])
+    ,
+    -- @include message_arrays_added
+    )
 RETURNS void
 LANGUAGE plpgsql STABLE AS $$
 #variable_conflict use_column
@@ -147,14 +178,16 @@ BEGIN
                              cardinality(due_times), cardinality(delays), cardinality(expiries),
                              cardinality(ttls), cardinality(leases), cardinality(retry_bases),
                              cardinality(retry_maxes), cardinality(retry_jitters), cardinality(timeouts),
-                             cardinality(heartbeats), cardinality(count_alls)])
+                             cardinality(heartbeats), cardinality(count_alls), cardinality(ordering_keys),
+                             cardinality(unique_keys), cardinality(tag_lists)])
           OR array_position(message_ids, NULL) IS NOT NULL OR array_position(positions, NULL) IS NOT NULL THEN
         problem := 'all arrays must have as many elements as message_ids, which must not be NULL';
     ELSIF n = 1 THEN
         problem := pawl.message_problem(
             topics[1], payloads[1], types[1], destinations[1], headers[1], correlation_ids[1], priorities[1],
             due_times[1], delays[1], expiries[1], ttls[1], max_attempts[1], leases[1], retry_bases[1],
-            retry_maxes[1], retry_jitters[1], timeouts[1], heartbeats[1], count_alls[1]);
+            retry_maxes[1], retry_jitters[1], timeouts[1], heartbeats[1], count_alls[1], ordering_keys[1],
+            unique_keys[1], tag_lists[1]);
     ELSIF (SELECT sum(octet_length(m.payload)) FROM unnest(payloads) AS m(payload)) > @BATCH_BYTES_MAX@ THEN
         problem := 'a call with several messages must have @BATCH_BYTES_RANGE@';
     ELSE
@@ -162,13 +195,13 @@ BEGIN
         FROM (SELECT u.place, pawl.message_problem(
                          u.topic, u.payload, u.type, u.destination, u.headers, u.correlation_id, u.priority,
                          u.due_at, u.delay, u.expires_at, u.ttl, u.max_attempts, u.lease, u.retry_base,
-                         u.retry_max, u.retry_jitter, u.timeout, u.heartbeat, u.count_all) AS problem
-              FROM unnest(topics, payloads, types, destinations, headers, correlation_ids, priorities,
-                          due_times, delays, expiries, ttls, max_attempts, leases, retry_bases, retry_maxes,
-                          retry_jitters, timeouts, heartbeats, count_alls) WITH ORDINALITY
-                   AS u(topic, payload, type, destination, headers, correlation_id, priority, due_at, delay,
-                        expires_at, ttl, max_attempts, lease, retry_base, retry_max, retry_jitter, timeout,
-                        heartbeat, count_all, place)) m
+                         u.retry_max, u.retry_jitter, u.timeout, u.heartbeat, u.count_all, u.ordering_key,
+                         u.unique_key, u.tag_list) AS problem
+              FROM unnest(
+                       -- @include message_values
+                       ) WITH ORDINALITY AS u(
+                       -- @include message_names
+                       , place)) m
         WHERE m.problem IS NOT NULL LIMIT 1;
     END IF;
     IF problem IS NOT NULL THEN

@@ -123,12 +123,11 @@ BEGIN
         SET owner = my_owner, lease_until = t + least(coalesce(q.lease, my_lease), longest), fence = token
         WHERE q.id = ANY (taken);
         RETURN QUERY
-            -- @include message_columns row=m expires_at='coalesce(u.expires_at, m.expires_at)' retries=u.retries \
+            -- @include message_columns row=m before='u.lane, began' expires_at='coalesce(u.expires_at, m.expires_at)' retries=u.retries \
             --     state=@STATE_RUNNING@::smallint fence=token owner=my_owner claimed_by=my_name \
             --     lease_until='t + u.lease' next_attempt_at=u.run_at finished_at=NULL::timestamptz \
             --     processed_by=NULL::text last_error=u.last_error progress=u.progress output=NULL::bytea \
             --     deferrals=u.deferrals
-                   , u.lane, began
             FROM unnest(taken, from_lane, tries, waits, times, leases, expiries, errors, reports)
                  AS u(id, lane, retries, deferrals, run_at, lease, expires_at, last_error, progress)
             CROSS JOIN LATERAL (SELECT b.* FROM pawl.body b WHERE b.id = u.id LIMIT 1) m;
@@ -228,10 +227,11 @@ RETURNS SETOF pawl.message
 LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     PERFORM pawl.ack(ack_and_claim.owner, ack_and_claim.ids, ack_and_claim.fences);
-    RETURN QUERY SELECT c.* FROM pawl.claim(ack_and_claim.owner, ack_and_claim.lease,
-                                            ack_and_claim.max_rows, ack_and_claim.topics,
-                                            ack_and_claim.owner_name, ack_and_claim.after_lane,
-                                            ack_and_claim.destinations, ack_and_claim.limits) c;
+    RETURN QUERY
+        -- @include message_columns row=c
+        FROM pawl.claim(ack_and_claim.owner, ack_and_claim.lease, ack_and_claim.max_rows,
+                        ack_and_claim.topics, ack_and_claim.owner_name, ack_and_claim.after_lane,
+                        ack_and_claim.destinations, ack_and_claim.limits) c;
 END
 $$;
 
@@ -246,7 +246,7 @@ DECLARE
     fences CONSTANT bigint[] := ARRAY(SELECT c.fence FROM pawl.claim c WHERE c.owner = owned.owner);
 BEGIN
     RETURN QUERY
-        SELECT m.*
+        -- @include message_columns row=m
         FROM (SELECT c.fence, i.id, i.place
               FROM pawl.claim c CROSS JOIN LATERAL unnest(c.ids) WITH ORDINALITY AS i(id, place)
               WHERE c.fence = ANY (fences)) u

@@ -52,10 +52,11 @@ $$;
 -- array order. A missing lane is added after the bodies, because only new messages need one. Returns the number
 -- of new messages.
 CREATE OR REPLACE FUNCTION pawl.enqueue_rows(
-    ids bigint[],
+    ids bigint[], t timestamptz,
     -- @include message_arrays
-    , count_alls boolean[],
-    t timestamptz)
+    ,
+    -- @include message_arrays_added
+    )
 RETURNS bigint
 LANGUAGE plpgsql VOLATILE AS $$
 #variable_conflict use_column
@@ -84,12 +85,13 @@ BEGIN
         expiry := coalesce(expiries[1], greatest(due, t) + ttls[1]);
         INSERT INTO pawl.body (id, message_id, topic, priority, type, max_attempts, count_all, created_at, due_at,
                                delayed, expires_at, lease, retry_base, retry_max, retry_jitter, timeout, heartbeat,
-                               destination, correlation_id, headers, payload)
+                               destination, correlation_id, headers, payload, ordering_key, unique_key, tags)
         VALUES (ids[1], message_ids[1], topics[1], priorities[1], types[1], max_attempts[1], count_alls[1], t, due,
                 CASE WHEN delays[1] IS NOT NULL THEN true END, expiry,
                 pawl.seconds(leases[1]), pawl.seconds(retry_bases[1]), pawl.seconds(retry_maxes[1]),
                 pawl.seconds(retry_jitters[1]), pawl.seconds(timeouts[1]), pawl.seconds(heartbeats[1]),
-                destinations[1], correlation_ids[1], headers[1]::json, payloads[1])
+                destinations[1], correlation_ids[1], headers[1]::json, payloads[1],
+                ordering_keys[1], unique_keys[1], CASE WHEN tag_lists[1] IS NOT NULL THEN pawl.tag_array(tag_lists[1]) END)
         ON CONFLICT (message_id) DO NOTHING;
         GET DIAGNOSTICS stored = ROW_COUNT;
         IF stored = 1 THEN
@@ -102,22 +104,24 @@ BEGIN
         WITH added AS (
             INSERT INTO pawl.body (id, message_id, topic, priority, type, max_attempts, count_all, created_at,
                                    due_at, delayed, expires_at, lease, retry_base, retry_max, retry_jitter, timeout,
-                                   heartbeat, destination, correlation_id, headers, payload)
+                                   heartbeat, destination, correlation_id, headers, payload, ordering_key,
+                                   unique_key, tags)
             SELECT m.id, m.message_id, m.topic, m.priority,
                    m.type, m.max_attempts, m.count_all, t, coalesce(m.due_at, t + m.delay, t),
                    CASE WHEN m.delay IS NOT NULL THEN true END,
                    coalesce(m.expires_at, greatest(coalesce(m.due_at, t + m.delay, t), t) + m.ttl),
                    pawl.seconds(m.lease), pawl.seconds(m.retry_base), pawl.seconds(m.retry_max),
                    pawl.seconds(m.retry_jitter), pawl.seconds(m.timeout), pawl.seconds(m.heartbeat),
-                   m.destination, m.correlation_id, m.header::json, m.payload
+                   m.destination, m.correlation_id, m.headers::json, m.payload, m.ordering_key, m.unique_key,
+                   CASE WHEN m.tag_list IS NOT NULL THEN pawl.tag_array(m.tag_list) END
             FROM unnest(
                      ids,
                      -- @include message_values
                      )
-                 AS m(id, message_id, topic, payload, type, destination, header,
-                      correlation_id, priority, due_at, delay, expires_at, ttl,
-                      max_attempts, lease, retry_base, retry_max, retry_jitter, timeout, heartbeat,
-                      count_all)
+                 AS m(
+                     id,
+                     -- @include message_names
+                     )
             ON CONFLICT (message_id) DO NOTHING
             RETURNING id, topic, priority, destination, due_at, expires_at, lease),
         used AS MATERIALIZED (
@@ -229,7 +233,8 @@ CREATE OR REPLACE FUNCTION pawl.enqueue_batch(
     positions bigint[],
     -- @include message_arrays
     , fresh boolean DEFAULT false,
-    count_alls boolean[] DEFAULT NULL)
+    -- @include message_arrays_added
+    )
 RETURNS TABLE (place bigint, work_id bigint, result integer, due timestamptz)
 LANGUAGE plpgsql VOLATILE
 -- @include index_plan
@@ -255,9 +260,9 @@ BEGIN
     existing := ids;
     IF fresh THEN
         PERFORM pawl.enqueue_rows(
-            ids,
+            ids, t,
             -- @include message_values
-            , t);
+            );
         RETURN QUERY
             SELECT m.place, m.id, @ENQUEUE_STORED@, coalesce(m.due_at, t + m.delay, t)
             FROM unnest(positions, ids, due_times, delays) AS m(place, id, due_at, delay);
@@ -268,9 +273,9 @@ BEGIN
     BEGIN
         PERFORM set_config('lock_timeout', '200ms', true); -- a failing block restores it
         IF pawl.enqueue_rows(
-               ids,
+               ids, t,
                -- @include message_values
-               , t) < n
+               ) < n
         THEN
             -- A row that retention has just removed yields 3: the next attempt stores it.
             SELECT array_agg(b.id ORDER BY m.place),
@@ -340,7 +345,10 @@ BEGIN
         ARRAY[CASE WHEN every_send THEN interval '@BACKOFF_COUNTED_MOST@ milliseconds' ELSE retry_max END],
         ARRAY[CASE WHEN every_send THEN interval '@BACKOFF_COUNTED_JITTER@ milliseconds' WHEN retry_base IS NULL THEN retry_jitter
                    ELSE coalesce(retry_jitter, interval '0') END],
-        ARRAY[timeout], ARRAY[heartbeat], fresh, ARRAY[counts]) e;
+        ARRAY[timeout], ARRAY[heartbeat], fresh, ARRAY[counts],
+        CASE WHEN ordering_key IS NOT NULL THEN ARRAY[ordering_key] END,
+        CASE WHEN unique_key IS NOT NULL THEN ARRAY[unique_key] END,
+        CASE WHEN cardinality(tags) > 0 THEN ARRAY[array_to_json(tags)::text] END) e;
     IF answer = @ENQUEUE_CONFLICT@ THEN
         RAISE EXCEPTION USING ERRCODE = 'unique_violation',
             MESSAGE = format('enqueue: message id %s exists with another topic or payload', chosen),

@@ -414,9 +414,9 @@ BEGIN
                       WHERE s.number < before ORDER BY s.number DESC LIMIT scan);
     END IF;
     RETURN QUERY
-        SELECT i.number, i.fence, i.duplicates, i.lease_until, i.first_seen, i.last_seen,
+        SELECT m.matches, cardinality(seen) = scan, i.number, i.fence, i.duplicates, i.lease_until, i.first_seen, i.last_seen,
                i.processed_at, i.expires_at, i.attempts, i.max_attempts, i.state, i.source, i.id,
-               i.hash, i.endpoint, i.error, NULL::bytea, i.suspect, i.holder, m.matches, cardinality(seen) = scan
+               i.hash, i.endpoint, i.error, NULL::bytea, i.suspect, i.holder
         FROM unnest(seen) WITH ORDINALITY AS s(number, place)
         CROSS JOIN LATERAL (SELECT r.* FROM pawl.inbox_record r WHERE r.number = s.number LIMIT 1) i
         CROSS JOIN LATERAL (SELECT ((1 << i.state) & states) <> 0

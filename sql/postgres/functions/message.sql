@@ -148,7 +148,9 @@ LANGUAGE plpgsql VOLATILE
 AS $$
 #variable_conflict use_column
 BEGIN
-    RETURN QUERY SELECT m.* FROM pawl.message m WHERE m.id = get.id;
+    RETURN QUERY
+        -- @include message_columns row=m
+        FROM pawl.message m WHERE m.id = get.id;
 END
 $$;
 
@@ -161,7 +163,9 @@ AS $$
 DECLARE
     found_id CONSTANT bigint := (SELECT b.id FROM pawl.body b WHERE b.message_id = find.message_id);
 BEGIN
-    RETURN QUERY SELECT m.* FROM pawl.message m WHERE m.id = found_id;
+    RETURN QUERY
+        -- @include message_columns row=m
+        FROM pawl.message m WHERE m.id = found_id;
 END
 $$;
 
@@ -175,9 +179,9 @@ LANGUAGE plpgsql VOLATILE AS $$
 #variable_conflict use_column
 BEGIN
     RETURN QUERY
-        -- @include message_columns row=m payload='CASE WHEN with_payload THEN m.payload END' \
+        -- @include message_columns row=m before='m.matches, bounded' \
+        --     payload='CASE WHEN with_payload THEN m.payload END' \
         --     output='CASE WHEN with_payload THEN m.output END'
-               , m.matches, bounded
         FROM unnest(seen) WITH ORDINALITY AS s(id, place)
         CROSS JOIN LATERAL (
             SELECT v.*,

@@ -47,7 +47,7 @@ LANGUAGE sql IMMUTABLE AS $$
             'access', 'grant_roles', 'replace_view', 'job_changed_by_user', 'job_corrected', 'queue_run_held', 'queue_run_ended']),
         ('part', ARRAY[
             'clock', 'check_span', 'check_number', 'check_messages', 'message_problem', 'seconds', 'backoff',
-            'cut_text', 'wake', 'lane_for', 'enqueue_rows', 'claims_ended', 'leave_which', 'expire_ids', 'lane_clean', 'topic_paused',
+            'tag_array', 'tags_fit', 'cut_text', 'wake', 'lane_for', 'enqueue_rows', 'claims_ended', 'leave_which', 'expire_ids', 'lane_clean', 'topic_paused',
             'lanes_read_pause', 'list_seen', 'lease_check',
             'inbox_lock', 'inbox_check', 'job_start', 'job_missing',
             'clock_watch_batch', 'clock_heal_part', 'clock_heal_queue', 'clock_heal_leases', 'clock_heal_inbox',

@@ -40,9 +40,8 @@ BEGIN
         counted AS MATERIALIZED (SELECT count(*) AS n FROM seen),
         placed AS MATERIALIZED (
             SELECT s.id, row_number() OVER (ORDER BY s.run_at, s.id) AS place FROM seen s)
-        -- @include message_columns row=m payload='CASE WHEN with_payload THEN m.payload END'
-               , m.matches,
-               (SELECT c.n FROM counted c) = timer_pending.scan
+        -- @include message_columns row=m before='m.matches, (SELECT c.n FROM counted c) = timer_pending.scan' \
+        --     payload='CASE WHEN with_payload THEN m.payload END'
         FROM placed p
         CROSS JOIN LATERAL (
             SELECT v.*,
@@ -139,7 +138,9 @@ LANGUAGE plpgsql VOLATILE AS $$
 #variable_conflict use_column
 BEGIN
     RETURN QUERY
-        SELECT t.*
+        SELECT t.id, t.message_id, t.topic, t.payload, t.created_at, t.due_time, t.status, t.locked_until,
+               t.owner_token, t.claimed_by, t.retry_count, t.last_error, t.processed_at, t.processed_by,
+               t.correlation_id, t.destination, t.headers, t.priority, t.ordering_key, t.unique_key, t.tags
         FROM pawl.timer_pending(
                  topic => pending.topic, destination => pending.destination,
                  correlation_id => pending.correlation_id,
@@ -163,7 +164,8 @@ BEGIN
     id := pawl.enqueue(
         topic => topic, payload => payload, message_id => message_id, due_at => due_at,
         delay => delay, priority => priority, correlation_id => correlation_id,
-        destination => destination, headers => headers);
+        destination => destination, headers => headers, ordering_key => ordering_key,
+        unique_key => unique_key, tags => tags);
     due := (SELECT b.due_at FROM pawl.body b WHERE b.message_id = schedule.id);
 END
 $$;

@@ -147,9 +147,8 @@ BEGIN
     SET owner = dead_claim.owner, fence = token, calls = d.calls + 1, run_at = t + dead_claim.lease
     WHERE d.id = ANY (taken);
     RETURN QUERY
-        -- @include message_columns row=m fence=d.fence owner=d.owner claimed_by=NULL::text lease_until=d.run_at \
+        -- @include message_columns row=m before=d.calls fence=d.fence owner=d.owner claimed_by=NULL::text lease_until=d.run_at \
         --     next_attempt_at=NULL::timestamptz
-               , d.calls
         FROM pawl.dead d
         CROSS JOIN LATERAL (SELECT v.* FROM pawl.message v WHERE v.id = d.id LIMIT 1) m
         WHERE d.id = ANY (taken)

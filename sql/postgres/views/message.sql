@@ -21,7 +21,8 @@ BEGIN
                lease_until AS locked_until,
                owner AS owner_token, state = @STATE_DONE@ AS is_processed, finished_at AS processed_at,
                processed_by, retries AS retry_count, last_error, next_attempt_at, message_id,
-               correlation_id, due_at AS due_time_utc, destination, type, headers, priority, expires_at
+               correlation_id, due_at AS due_time_utc, destination, type, headers, priority, expires_at,
+               ordering_key, unique_key, tags
         FROM pawl.message
     $view$);
 
@@ -31,7 +32,7 @@ BEGIN
                -- @include state_word
                lease_until AS locked_until, owner AS owner_token, claimed_by, retries AS retry_count,
                last_error, finished_at AS processed_at, processed_by, correlation_id, destination,
-               headers, priority
+               headers, priority, ordering_key, unique_key, tags
         FROM pawl.message
         WHERE due_at > created_at OR (due_at < created_at AND run_id IS NULL)
     $view$);

@@ -29,7 +29,8 @@ CREATE VIEW pawl_outbox AS
            lease_until AS locked_until,
            owner AS owner_token, state = @STATE_DONE@ AS is_processed, finished_at AS processed_at,
            processed_by, retries AS retry_count, last_error, next_attempt_at, message_id,
-           correlation_id, due_at AS due_time_utc, destination, type, headers, priority, expires_at
+           correlation_id, due_at AS due_time_utc, destination, type, headers, priority, expires_at,
+           ordering_key, unique_key, tags
     FROM pawl_message;
 
 -- A timer is a message with an explicit due time: later, or already past and therefore due at once.
@@ -39,6 +40,6 @@ CREATE VIEW pawl_timer AS
            -- @include state_word
            lease_until AS locked_until, owner AS owner_token, claimed_by, retries AS retry_count,
            last_error, finished_at AS processed_at, processed_by, correlation_id, destination,
-           headers, priority
+           headers, priority, ordering_key, unique_key, tags
     FROM pawl_message
     WHERE due_at > created_at OR (due_at < created_at AND run_id IS NULL);

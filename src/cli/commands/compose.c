@@ -207,6 +207,10 @@ pawl_status cli_compose_read(const char *verb, const cli_compose *own, const cli
     message->destination = own->destination;
     message->max_attempts = (int)own->max_attempts;
     message->lease_ms = own->lease_ms;
+    message->ordering_key = own->ordering_key;
+    message->unique_key = own->unique_key;
+    message->tags = (const char *const *)own->tags.items;
+    message->tag_count = own->tags.count;
     st = read_message_id(own, &message->id, err);
     if (st == PAWL_OK && own->count)
         st = read_count_policy(own->count, &message->count, err);

@@ -27,6 +27,9 @@ typedef struct cli_compose {
     int64_t max_attempts;
     const char *count;
     int64_t lease_ms;
+    const char *ordering_key;
+    const char *unique_key;
+    cli_texts tags;
 } cli_compose;
 
 /*
@@ -62,7 +65,13 @@ typedef struct cli_compose {
     {"count", "WHICH", "with a destination: which sends count as attempts, answered or all (default: the service's setting)", CLI_TEXT, 0, \
      CLI_COMPOSE_AT(base, count), 0, 0, o}, \
     {"lease", "TIME", "duration of its lease (default: the worker's setting)", CLI_SPAN, 0, \
-     CLI_COMPOSE_AT(base, lease_ms), 1, PAWLI_LEASE_MAX, o}
+     CLI_COMPOSE_AT(base, lease_ms), 1, PAWLI_LEASE_MAX, o}, \
+    {"ordering-key", "TEXT", "an ordering key; stored and shown, without effect in this release", CLI_TEXT, 0, \
+     CLI_COMPOSE_AT(base, ordering_key), 0, 0, o}, \
+    {"unique-key", "TEXT", "a unique key; stored and shown, not enforced in this release", CLI_TEXT, 0, \
+     CLI_COMPOSE_AT(base, unique_key), 0, 0, o}, \
+    {"tag", "TEXT", "a tag; may be repeated", CLI_TEXTS, 0, \
+     CLI_COMPOSE_AT(base, tags), 0, 0, o}
 /* clang-format on */
 
 /* The composed message; the strings belong to the command line or to this struct. */

@@ -28,6 +28,8 @@ CLI_FIELD_READ(pawl_message, read_correlation_id,
                cli_value_text(to, pawl_message_correlation_id(it)));
 CLI_FIELD_READ(pawl_message, read_destination, cli_value_text(to, pawl_message_destination(it)));
 CLI_FIELD_READ(pawl_message, read_headers, cli_value_text(to, pawl_message_headers(it)));
+CLI_FIELD_READ(pawl_message, read_ordering_key, cli_value_text(to, pawl_message_ordering_key(it)));
+CLI_FIELD_READ(pawl_message, read_unique_key, cli_value_text(to, pawl_message_unique_key(it)));
 CLI_FIELD_READ(pawl_message, read_fence, cli_value_number(to, pawl_message_fence(it)));
 CLI_FIELD_READ(pawl_message, read_claimed_by, cli_value_text(to, pawl_message_claimed_by(it)));
 CLI_FIELD_READ(pawl_message, read_processed_by, cli_value_text(to, pawl_message_processed_by(it)));
@@ -169,6 +171,31 @@ static void set_headers(json_t *object, const void *record)
     cli_json_object(object, "headers", pawl_message_headers(record));
 }
 
+/* An array; null: none. */
+static void set_tags(json_t *object, const void *record)
+{
+    size_t count = pawl_message_tag_count(record);
+    json_t *tags = count > 0 ? json_array() : json_null();
+
+    for (size_t i = 0; i < count; i++)
+        json_array_append_new(tags, json_string(pawl_message_tag(record, i)));
+    json_object_set_new(object, "tags", tags);
+}
+
+/* "a, b" */
+static void read_tags(const void *record, pawl_wall now, cli_value *to)
+{
+    size_t count = pawl_message_tag_count(record), size = 0;
+
+    (void)now;
+    if (count == 0)
+        return;
+    for (size_t i = 0; i < count && size < sizeof to->room; i++)
+        size += (size_t)snprintf(to->room + size, sizeof to->room - size, "%s%s", i > 0 ? ", " : "",
+                                 pawl_message_tag(record, i));
+    cli_value_text(to, to->room);
+}
+
 /* ---- the fields ---- */
 
 static const cli_field message_fields[] = {
@@ -206,6 +233,9 @@ static const cli_field message_fields[] = {
     {"owner", .read = read_owner},
     {"claimed_by", .read = read_claimed_by},
     {"processed_by", .read = read_processed_by, .details = {20, "processed by"}},
+    {"ordering_key", .read = read_ordering_key, .details = {21, "ordering key"}},
+    {"unique_key", .read = read_unique_key, .details = {22, "unique key"}},
+    {"tags", .read = read_tags, .set = set_tags, .details = {23, "tags"}},
 };
 const cli_noun cli_message_noun = CLI_NOUN(message_fields);
 

@@ -17,6 +17,7 @@ typedef struct pawli_postgres_statement {
     char *text; /* NULL: not translated yet */
     bool used;
     bool prepared;
+    int generation;       /* the connection's when it was prepared: a part of its name */
     pawli_column_map map; /* of the op's columns */
     int count;
     struct {
@@ -42,6 +43,7 @@ typedef struct pawli_postgres {
     bool undoing;        /* a rollback is running: it must not be interrupted */
     pawl_status stopped; /* why the running statement was cancelled: PAWL_OK if it was not */
     pawli_postgres_prepares prepares;
+    int generation; /* how often a migration has changed the statements' results */
     pawli_buffer values[PAWLI_CHAIN_MAX]; /* parameters of the running ops; kept for reuse */
     pawli_postgres_statement statements[PAWLI_SQL_COUNT];
 } pawli_postgres;
@@ -158,7 +160,8 @@ pawl_status pawli_postgres_command(pawli_postgres *conn, const char *sql,
 
 /* run_postgres.c */
 #define PAWLI_POSTGRES_NAME_SIZE 32
-void pawli_postgres_statement_name(enum pawli_sql sql, char ret_name[PAWLI_POSTGRES_NAME_SIZE]);
+void pawli_postgres_statement_name(enum pawli_sql sql, const pawli_postgres_statement *statement,
+                                   char ret_name[PAWLI_POSTGRES_NAME_SIZE]);
 /* Prepares the statement if it should be; returns whether it is prepared. */
 pawl_status pawli_postgres_prepare(pawli_postgres *conn, pawli_postgres_statement *statement,
                                    const pawli_postgres_params *params, const pawli_op *op,

@@ -87,6 +87,17 @@ static int64_t sum_by_name(pawli_conn *conn, const pawli_columns *columns)
     return sum;
 }
 
+static const char *ask_session(pawli_conn *conn, const char *sql)
+{
+    pawl_error err = PAWL_ERROR_INIT;
+    char *value = NULL;
+
+    assert_ok(conn->driver->ask(conn, sql, soon(), &value, &err), &err);
+    const char *kept = test_note("%s", value);
+    free(value);
+    return kept;
+}
+
 static void read_view(postgres_fixture *g, bool prepare)
 {
     static const char *const other_names[] = {"a", "missing", "b"};
@@ -106,6 +117,10 @@ static void read_view(postgres_fixture *g, bool prepare)
                             "3 AS missing",
                             g->names, g->names));
     assert_int_equal(123, sum_by_name(conn, &wanted));
+    if (prepare) { /* once more, under another name */
+        assert_int_equal(123, sum_by_name(conn, &wanted));
+        assert_string_equal("2", ask_session(conn, "SELECT count(*) FROM pg_prepared_statements"));
+    }
     ask(g->other, test_note("DROP VIEW %s.v", g->names));
 }
 

@@ -14,14 +14,17 @@
 /* The buffer size that a connection keeps between calls; larger buffers are freed. */
 #define KEEP_BYTES ((size_t)1024 * 1024)
 
-/* OIDs of built-in types; they never change. */
+/*
+ * OIDs of built-in types; they never change. There are no arrays of arrays of different lengths:
+ * the lists of a row table are texts, each a JSON array.
+ */
 static const struct {
     Oid one;
     Oid array;
 } type_numbers[] = {
-    [PAWLI_INT] = {20, 1016},    [PAWLI_BOOL] = {16, 1000},   [PAWLI_TEXT] = {25, 1009},
-    [PAWLI_BYTES] = {17, 1001},  [PAWLI_UUID] = {2950, 2951}, [PAWLI_TIME] = {1184, 1185},
-    [PAWLI_SPAN] = {1186, 1187}, [PAWLI_TEXTS] = {1009, 0},   [PAWLI_INTS] = {1016, 0},
+    [PAWLI_INT] = {20, 1016},    [PAWLI_BOOL] = {16, 1000},    [PAWLI_TEXT] = {25, 1009},
+    [PAWLI_BYTES] = {17, 1001},  [PAWLI_UUID] = {2950, 2951},  [PAWLI_TIME] = {1184, 1185},
+    [PAWLI_SPAN] = {1186, 1187}, [PAWLI_TEXTS] = {1009, 1009}, [PAWLI_INTS] = {1016, 0},
     [PAWLI_TIMES] = {1185, 0},
 };
 
@@ -110,15 +113,32 @@ static size_t count_nulls(const pawli_rows *rows, size_t column)
     return nulls;
 }
 
+/* Its length comes before it and is known afterwards. */
+static void put_json(pawli_buffer *out, const pawli_value *value)
+{
+    size_t start = out->size;
+
+    put_i32(out, 0);
+    pawli_json_write_texts(out, value->as.texts.items, value->as.texts.count);
+    if (out->failed)
+        return;
+    uint32_t big = htobe32((uint32_t)(out->size - start - sizeof big));
+    memcpy(out->data + start, &big, sizeof big);
+}
+
 static void put_column(pawli_buffer *out, const pawli_rows *rows, size_t column, bool has_null)
 {
-    size_t fixed = fixed_size(rows->types[column]);
+    pawli_type type = rows->types[column];
+    size_t fixed = fixed_size(type);
 
-    put_array_head(out, rows->row_count, has_null, type_numbers[rows->types[column]].one);
+    put_array_head(out, rows->row_count, has_null,
+                   type_numbers[type == PAWLI_TEXTS ? PAWLI_TEXT : type].one);
     for (size_t i = 0; i < rows->row_count; i++) {
         const pawli_value *value = &rows->values[i * rows->column_count + column];
         if (value->is_null) {
             put_i32(out, -1);
+        } else if (type == PAWLI_TEXTS) {
+            put_json(out, value);
         } else if (fixed > 0) {
             put_i32(out, (int64_t)fixed);
             put_number(out, value);

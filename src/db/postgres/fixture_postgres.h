@@ -122,7 +122,7 @@ static inline void deploy(postgres_fixture *g)
     }
     assert_ok(driver->commit(conn, soon(), &err), &err);
     assert_ok(driver->schema(conn, g->names, soon(), &installed, &err), &err);
-    assert_int_equal(1, installed.version);
+    assert_int_equal(engine->migration_count, installed.version);
     assert_int_equal(1, installed.compatible_from);
     assert_int_equal(engine->code_release, installed.code_release);
     assert_string_equal(engine->code_digest, installed.code_digest);
@@ -160,14 +160,15 @@ typedef struct outgoing {
 } outgoing;
 
 static const char *const enqueue_names[] = {
-    "position", "message_id",     "topic",    "payload",    "type",      "destination",
-    "headers",  "correlation_id", "priority", "due_at",     "delay",     "expires_at",
-    "ttl",      "max_attempts",   "lease",    "retry_base", "retry_max", "retry_jitter",
-    "timeout",  "heartbeat",      "count_all"};
+    "position", "message_id",     "topic",     "payload",      "type",       "destination",
+    "headers",  "correlation_id", "priority",  "due_at",       "delay",      "expires_at",
+    "ttl",      "max_attempts",   "lease",     "retry_base",   "retry_max",  "retry_jitter",
+    "timeout",  "heartbeat",      "count_all", "ordering_key", "unique_key", "tags"};
 static const pawli_type enqueue_types[] = {
-    PAWLI_INT,  PAWLI_UUID, PAWLI_TEXT, PAWLI_BYTES, PAWLI_INT,  PAWLI_TEXT, PAWLI_TEXT,
-    PAWLI_TEXT, PAWLI_INT,  PAWLI_TIME, PAWLI_SPAN,  PAWLI_TIME, PAWLI_SPAN, PAWLI_INT,
-    PAWLI_SPAN, PAWLI_SPAN, PAWLI_SPAN, PAWLI_SPAN,  PAWLI_SPAN, PAWLI_SPAN, PAWLI_BOOL};
+    PAWLI_INT,  PAWLI_UUID, PAWLI_TEXT, PAWLI_BYTES, PAWLI_INT,  PAWLI_TEXT,
+    PAWLI_TEXT, PAWLI_TEXT, PAWLI_INT,  PAWLI_TIME,  PAWLI_SPAN, PAWLI_TIME,
+    PAWLI_SPAN, PAWLI_INT,  PAWLI_SPAN, PAWLI_SPAN,  PAWLI_SPAN, PAWLI_SPAN,
+    PAWLI_SPAN, PAWLI_SPAN, PAWLI_BOOL, PAWLI_TEXT,  PAWLI_TEXT, PAWLI_TEXTS};
 #define COLUMNS COUNT_OF(enqueue_types)
 
 static inline void fill_row(pawli_value *row, int position, const pawl_uuid *id,
@@ -219,6 +220,8 @@ static inline pawl_status claim(pawli_conn *conn, int64_t lease_ms, const char *
                                 pawl_status (*on_row)(void *, const pawli_row *, pawl_error *),
                                 void *context, pawl_error *err)
 {
+    static const char *const names[] = {"id", "fence"}; /* the columns that on_row reads */
+    static const pawli_columns columns = {names, COUNT_OF(names)};
     pawl_owner owner = new_owner();
     pawli_param params[] = {{"owner", pawli_uuid(owner.bytes)},
                             {"owner_name", pawli_text("tester")},
@@ -233,6 +236,7 @@ static inline pawl_status claim(pawli_conn *conn, int64_t lease_ms, const char *
                    .writes = true,
                    .params = params,
                    .param_count = COUNT_OF(params),
+                   .columns = &columns,
                    .on_row = on_row,
                    .context = context};
 
@@ -272,7 +276,7 @@ static inline pawl_status note_claim(void *context, const pawli_row *row, pawl_e
     (void)err;
     c->rows++;
     c->id = pawli_row_int(row, 0);
-    c->fence = pawli_row_int(row, 15);
+    c->fence = pawli_row_int(row, 1);
     return PAWL_OK;
 }
 

@@ -18,7 +18,7 @@ bool pawli_postgres_step_send(PGconn *pg, const pawli_postgres_step *step)
     if (!step->prepared)
         return PQsendQueryParams(pg, step->statement->text, params->count, params->types,
                                  params->values, params->lengths, params->formats, 1);
-    pawli_postgres_statement_name(step->op->sql, name);
+    pawli_postgres_statement_name(step->op->sql, step->statement, name);
     return PQsendQueryPrepared(pg, name, params->count, params->values, params->lengths,
                                params->formats, 1);
 }
@@ -175,6 +175,8 @@ static pawl_status detect_pooler(pawli_postgres *conn, pawl_mono deadline, pawl_
     return PAWL_OK;
 }
 
+#define GENERATIONS_MAX 20
+
 /* From its second use on, so that a program that makes one call does not pay for it. */
 pawl_status pawli_postgres_prepare(pawli_postgres *conn, pawli_postgres_statement *statement,
                                    const pawli_postgres_params *params, const pawli_op *op,
@@ -195,7 +197,8 @@ pawl_status pawli_postgres_prepare(pawli_postgres *conn, pawli_postgres_statemen
     }
     if (st != PAWL_OK || conn->prepares == PAWLI_POSTGRES_PLAIN)
         return st;
-    pawli_postgres_statement_name(op->sql, name);
+    statement->generation = conn->generation;
+    pawli_postgres_statement_name(op->sql, statement, name);
     if (!PQsendPrepare(conn->pg, name, statement->text, params->count, params->types))
         return pawli_postgres_unsent(conn, pawli_sql_name(op->sql), err);
     st = pawli_postgres_collect(conn, PAWLI_POSTGRES_NOTHING, deadline, pawli_sql_name(op->sql),
@@ -205,17 +208,22 @@ pawl_status pawli_postgres_prepare(pawli_postgres *conn, pawli_postgres_statemen
     return st;
 }
 
-void pawli_postgres_statement_name(enum pawli_sql sql, char ret_name[PAWLI_POSTGRES_NAME_SIZE])
+void pawli_postgres_statement_name(enum pawli_sql sql, const pawli_postgres_statement *statement,
+                                   char ret_name[PAWLI_POSTGRES_NAME_SIZE])
 {
-    snprintf(ret_name, PAWLI_POSTGRES_NAME_SIZE, "pawl_%d", (int)sql);
+    snprintf(ret_name, PAWLI_POSTGRES_NAME_SIZE, "pawl_%d_%d", (int)sql, statement->generation);
 }
 
 bool pawli_postgres_unprepare(pawli_postgres *conn, const pawl_error *err)
 {
-    /* It was deallocated, or a migration has changed the function's result type. */
-    if (strcmp(err->sqlstate, "26000") != 0 && strcmp(err->sqlstate, "0A000") != 0)
+    /* A migration has changed the function's result type: they are prepared again under new names.
+     * The old ones stay in the session, so not without limit. Or it was deallocated. */
+    bool changed = strcmp(err->sqlstate, "0A000") == 0;
+
+    if (!changed && strcmp(err->sqlstate, "26000") != 0)
         return false;
-    conn->prepares = PAWLI_POSTGRES_PLAIN;
+    if (!changed || ++conn->generation == GENERATIONS_MAX)
+        conn->prepares = PAWLI_POSTGRES_PLAIN;
     for (int i = 0; i < PAWLI_SQL_COUNT; i++)
         conn->statements[i].prepared = false;
     return true;
@@ -303,5 +311,27 @@ static const void *row_bytes(const pawli_row *row, int column, size_t *ret_size)
     return row_is_null(row, column) ? NULL : value;
 }
 
-const pawli_row_table pawli_postgres_row_table = {row_is_null, row_integer, row_time_of, row_uuid,
-                                                  row_bytes};
+/*
+ * text[]: the number of dimensions, flags and the element type; of each dimension its size and
+ * lower bound; then the elements, each after its length, which is -1 for NULL.
+ */
+static bool row_texts(const pawli_row *row, int column, pawli_on_text *on_text, void *context)
+{
+    size_t size;
+    const char *at = row_value_of(row, column, &size), *end = at + size;
+
+    if (row_is_null(row, column) || size < 20)
+        return true;
+    for (at += 12 + 8 * (size_t)row_number_of(at, 4); at + 4 <= end;) {
+        int64_t length = row_number_of(at, 4);
+        at += 4;
+        if (length < 0 || length > end - at)
+            continue;
+        on_text(context, at, (size_t)length);
+        at += length;
+    }
+    return true;
+}
+
+const pawli_row_table pawli_postgres_row_table = {row_is_null, row_integer, row_time_of,
+                                                  row_uuid,    row_bytes,   row_texts};

@@ -90,19 +90,27 @@ static int64_t lock_key(const char *names)
     return (int64_t)hash;
 }
 
-/* lock_timeout also applies to the migration: it must not queue behind a long reader, because all
- * other sessions would then queue behind it. */
+/*
+ * The locks of the migration itself: it must not queue behind a long transaction, because all other
+ * sessions would then queue behind it. And it gives up before the server looks for deadlocks, so
+ * that it is never another session that is chosen. pawli_db_deploy() tries again.
+ */
+#define GIVE_WAY                                                                                   \
+    "SELECT pg_catalog.set_config('lock_timeout', (SELECT least(500, s.setting::int / 2) || 'ms' " \
+    "FROM pg_catalog.pg_settings s WHERE s.name = 'deadlock_timeout'), true)"
+
 pawl_status pawli_postgres_schema_lock(pawli_conn *base, const char *names, pawl_mono deadline,
                                        pawl_error *err)
 {
     pawli_postgres *conn = (pawli_postgres *)base;
     int left_ms = pawli_mono_left_ms(deadline);
-    char sql[160];
+    char sql[400];
     pawl_status st;
 
-    snprintf(
-        sql, sizeof sql, "SET LOCAL lock_timeout = %d; SELECT pg_advisory_xact_lock(%" PRId64 ")",
-        left_ms > 2 * LOCK_MARGIN_MS ? left_ms - LOCK_MARGIN_MS : left_ms / 2 + 1, lock_key(names));
+    snprintf(sql, sizeof sql,
+             "SET LOCAL lock_timeout = %d; SELECT pg_advisory_xact_lock(%" PRId64 "); " GIVE_WAY,
+             left_ms > 2 * LOCK_MARGIN_MS ? left_ms - LOCK_MARGIN_MS : left_ms / 2 + 1,
+             lock_key(names));
     st = pawli_postgres_command(conn, sql, PAWLI_POSTGRES_NOTHING, deadline, "schema lock", NULL,
                                 err);
     if (st == PAWL_E_BUSY || st == PAWL_E_TIMEOUT)

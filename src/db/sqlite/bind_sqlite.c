@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "fail.h"
+#include "json.h"
 #include "statements.h"
 
 /* ---- binding an op's values to prepared statements ---- */
@@ -136,35 +137,15 @@ pawl_status pawli_sqlite_resolve(pawli_sqlite_script *script, const pawli_op *op
     return st;
 }
 
-static void write_json_text(pawli_buffer *json, const char *text)
-{
-    pawli_buffer_append(json, "\"", 1);
-    while (*text) {
-        size_t plain = 0;
-        while ((unsigned char)text[plain] >= 0x20 && text[plain] != '"' && text[plain] != '\\')
-            plain++;
-        pawli_buffer_append(json, text, plain);
-        text += plain;
-        if (*text)
-            pawli_buffer_format(json, "\\u%04x", (unsigned)(unsigned char)*text++);
-    }
-    pawli_buffer_append(json, "\"", 1);
-}
-
 static void write_json_list(pawli_buffer *json, const pawli_value *value)
 {
-    bool texts = value->type == PAWLI_TEXTS;
-    size_t count = texts ? value->as.texts.count : value->as.numbers.count;
-
-    pawli_buffer_append(json, "[", 1);
-    for (size_t i = 0; i < count; i++) {
-        if (i > 0)
-            pawli_buffer_append(json, ",", 1);
-        if (texts)
-            write_json_text(json, value->as.texts.items[i]);
-        else
-            pawli_buffer_format(json, "%" PRId64, value->as.numbers.items[i]);
+    if (value->type == PAWLI_TEXTS) {
+        pawli_json_write_texts(json, value->as.texts.items, value->as.texts.count);
+        return;
     }
+    pawli_buffer_append(json, "[", 1);
+    for (size_t i = 0; i < value->as.numbers.count; i++)
+        pawli_buffer_format(json, "%s%" PRId64, i > 0 ? "," : "", value->as.numbers.items[i]);
     pawli_buffer_append(json, "]", 1);
 }
 
@@ -215,7 +196,7 @@ static int bind_value(sqlite3_stmt *handle, int index, const pawli_value *value)
     case PAWLI_TEXTS:
     case PAWLI_INTS:
     case PAWLI_TIMES:
-        break; /* bound from conn->json; never in a row */
+        break; /* bound from conn->json; in a row, read through pawli_rows */
     }
     return SQLITE_MISUSE;
 }
@@ -324,10 +305,19 @@ static void row_uuid(const pawli_row *row, int column, uint8_t ret_bytes[16])
         memset(ret_bytes, 0, 16);
 }
 
+static bool row_texts(const pawli_row *row, int column, pawli_on_text *on_text, void *context)
+{
+    size_t size;
+    const char *text = row_bytes(row, column, &size);
+
+    return !text || pawli_json_read_texts(text, size, on_text, context);
+}
+
 const pawli_row_table pawli_sqlite_row_table = {
     .is_null = row_is_null,
     .integer = row_integer,
     .time = row_time_of,
     .uuid = row_uuid,
     .bytes = row_bytes,
+    .texts = row_texts,
 };

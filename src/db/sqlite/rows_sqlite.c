@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "conn_sqlite.h"
+#include "json.h"
 #include "statements.h"
 
 #define POINTER_TYPE "pawli_rows"
@@ -126,6 +127,18 @@ static int rows_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *ret_rowid)
     return SQLITE_OK;
 }
 
+/* A list has no text that outlives the statement. */
+static void rows_result_texts(sqlite3_context *context, const pawli_value *value)
+{
+    PAWLI_AUTO_BUFFER json = {0};
+
+    pawli_json_write_texts(&json, value->as.texts.items, value->as.texts.count);
+    if (json.failed)
+        sqlite3_result_error_nomem(context);
+    else
+        sqlite3_result_text64(context, json.data, json.size, SQLITE_TRANSIENT, SQLITE_UTF8);
+}
+
 /* SQLITE_STATIC: the values outlive the statement. */
 static void rows_result(sqlite3_context *context, const pawli_value *value)
 {
@@ -151,6 +164,8 @@ static void rows_result(sqlite3_context *context, const pawli_value *value)
         sqlite3_result_blob64(context, data ? data : "", value->as.bytes.size, SQLITE_STATIC);
         break;
     case PAWLI_TEXTS:
+        rows_result_texts(context, value);
+        break;
     case PAWLI_INTS:
     case PAWLI_TIMES:
         break; /* never in a row */
