@@ -47,7 +47,7 @@ static pawl_status spec_check_keys(const pawl_message_spec *message, pawl_error 
                         message->tag_count, PAWL_TAGS_MAX);
     if (st == PAWL_OK && message->tag_count > 0 && !message->tags)
         st = pawli_fail(err, PAWL_E_INVALID, "tags must not be NULL where tag_count is not 0");
-    for (size_t i = 0; st == PAWL_OK && i < message->tag_count; i++) {
+    for (size_t i = 0; st == PAWL_OK && message->tags && i < message->tag_count; i++) {
         if (!message->tags[i])
             st = pawli_fail(err, PAWL_E_INVALID, "a tag must not be NULL");
         else

@@ -1,6 +1,7 @@
 /* src/core/testing.c - a temporary store for an application's own tests. */
 #include <pawl/testing.h>
 
+#include <assert.h>
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
@@ -98,13 +99,14 @@ static pawl_status find_file_engine(const pawli_engine **ret_engine, pawl_error 
 
 static pawl_status choose_place(pawl_testing *testing, const char *url, pawl_error *err)
 {
-    const pawli_engine *engine;
+    const pawli_engine *engine = NULL;
     const char *target = PAWLI_MEMORY;
     pawl_status st =
         url ? pawli_url_parse(url, &engine, &target, err) : find_file_engine(&engine, err);
 
     if (st != PAWL_OK)
         return st;
+    assert(engine);
     if (engine->file_scheme && strcmp(target, PAWLI_MEMORY) != 0)
         return pawli_fail(err, PAWL_E_INVALID,
                           "a temporary %s store creates its own file: pass no URL, or %s%s",

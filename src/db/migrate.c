@@ -143,7 +143,7 @@ static pawl_status deploy_on(pawli_db *db, pawli_conn *conn, pawl_mono deadline,
 }
 
 /* So that the calls that waited for the migration's locks run before it tries again. */
-#define GIVE_WAY_US 50000
+#define GIVE_WAY_US INT64_C(50000)
 
 /*
  * A migration does not wait for long for a lock on a table in use, and is then rolled back: again,

@@ -171,7 +171,7 @@ PAWL_TEST(all_or_none_of_the_items_are_changed)
     }
 }
 
-PAWL_TEST(items_of_others_unknown_ones_and_old_fences_are_told_apart)
+PAWL_TEST(items_of_other_owners_unknown_items_and_old_fences_are_distinguished)
 {
     for (size_t i = 0; i < COUNT_OF(operations); i++) {
         fixture *f = open_with_dead_letters();
@@ -195,7 +195,7 @@ PAWL_TEST(items_of_others_unknown_ones_and_old_fences_are_told_apart)
     }
 }
 
-PAWL_TEST(of_many_items_in_any_order_each_is_told)
+PAWL_TEST(the_result_of_each_of_many_unsorted_items_is_returned)
 {
     for (size_t i = 0; i < COUNT_OF(operations); i++) {
         fixture *f = open_with_dead_letters();
@@ -227,7 +227,7 @@ PAWL_TEST(a_result_that_is_repeated_changes_nothing)
 }
 
 /* The repeated claim after a reap does not send the acknowledgements again. */
-PAWL_TEST(acknowledgements_are_told_apart_although_the_claim_is_repeated)
+PAWL_TEST(acknowledgements_are_distinguished_although_the_claim_is_repeated)
 {
     fixture *f = fixture_open(NULL);
     pawl_owner worker = queue_owner(1);
