@@ -255,14 +255,14 @@ PAWL_TEST(nothing_is_said_of_a_call_that_fails)
 {
     fixture *f = fixture_open(NULL);
     pawl_error err = PAWL_ERROR_INIT;
-    pawl_owner nobody = {{0}};
+    pawl_owner no_owner = {{0}};
     pawl_messages *list = claim_new(f, false, queue_owner(1), HOUR_MS, 1);
     bool each[1] = {true};
     size_t changed = 7;
 
     for (size_t i = 0; i < COUNT_OF(operations); i++)
         assert_int_equal(PAWL_E_INVALID,
-                         operations[i].run(fixture_store(f), nobody, queue_receipts(list), 1,
+                         operations[i].run(fixture_store(f), no_owner, queue_receipts(list), 1,
                                            (pawli_changed){&changed, each}, &err));
     assert_int_equal(7, changed);
     assert_true(each[0]);
